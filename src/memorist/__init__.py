@@ -1,0 +1,32 @@
+"""memorist: a memory and context engine for LLM agents. The public names, and nothing else; importing has no effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memorist.engine import Memorist as Memorist
+    from memorist.errors import MemoristError as MemoristError
+    from memorist.session import Session as Session
+    from memorist.session_memory.trigger import Host as Host
+    from memorist.settings import Settings as Settings
+
+__all__ = ["Host", "Memorist", "MemoristError", "Session", "Settings", "__version__"]
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Host": "memorist.session_memory.trigger",
+    "Memorist": "memorist.engine",
+    "MemoristError": "memorist.errors",
+    "Session": "memorist.session",
+    "Settings": "memorist.settings",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for, so that `import memorist` stays instant."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'memorist' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - part of the lazy loading
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,45 @@
+"""Reading the settings files: the user's in the home folder, the project's in `.memorist/config.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from memorist.errors import SettingsError
+from memorist.settings import Layer, Resolved, environment_layer, resolve
+
+PROJECT_FILE = Path(".memorist") / "config.toml"
+
+
+def load_settings(
+    environment: Mapping[str, str], *, home: Path | None = None, project: Path | None = None, caller: dict[str, Any] | None = None
+) -> Resolved:
+    """The settings in force: defaults, user's file, project's file, environment, caller; later ones win.
+
+    The home folder itself comes from the caller, the environment, or the default. Raises SettingsError for a file that is no TOML, an
+    unknown key or a bad value.
+    """
+    from_environment = environment_layer(environment)
+    from_caller = Layer("caller", dict(caller or {}))
+    if home is not None:
+        from_caller.values["home"] = str(home)
+    where = resolve([from_environment, from_caller]).settings.home
+    layers = [_file_layer(Path(where).expanduser() / "config.toml", project=False)]
+    if project is not None:
+        layers.append(_file_layer(project / PROJECT_FILE, project=True))
+    return resolve([layer for layer in layers if layer] + [from_environment, from_caller])
+
+
+def _file_layer(path: Path, *, project: bool) -> Layer | None:
+    try:
+        text = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the settings file {path} cannot be read: {error}") from error
+    try:
+        return Layer(str(path), tomllib.loads(text), project)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"the settings file {path} is not valid TOML: {error}") from error

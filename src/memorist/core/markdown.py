@@ -1,0 +1,58 @@
+"""Markdown as far as memorist needs it: sections that begin with a level-one header."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+
+class Section(Struct, frozen=True):
+    """A header line (with its `# `) and the text up to the next header, without blank lines at its ends."""
+
+    header: str
+    body: str
+
+    @property
+    def title(self) -> str:
+        """The header's words."""
+        return self.header.lstrip("#").strip()
+
+
+class Outline(Struct, frozen=True):
+    """A text as a preamble and its level-one sections."""
+
+    preamble: str
+    sections: tuple[Section, ...]
+
+
+def outline(text: str, titles: Collection[str] | None = None) -> Outline:
+    """Split a text at the lines that begin with `# `, outside fenced code.
+
+    With `titles`, only headers whose words (case and spaces apart) are among them count: a `# ` line of a note's own body stays body.
+    """
+    wanted = None if titles is None else {_plain(title) for title in titles}
+    preamble: list[str] = []
+    sections: list[tuple[str, list[str]]] = []
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        is_header = line.startswith("# ") and not fenced
+        if wanted is not None and line.startswith("# ") and _plain(line[2:]) in wanted:
+            # A known header ends a fence that was never closed, or all that follows would be swallowed.
+            is_header, fenced = True, False
+        elif wanted is not None:
+            is_header = False
+        if is_header:
+            sections.append((line.rstrip(), []))
+        else:
+            (sections[-1][1] if sections else preamble).append(line.rstrip())
+    return Outline(
+        preamble="\n".join(preamble).strip("\n"),
+        sections=tuple(Section(header, "\n".join(body).strip("\n")) for header, body in sections),
+    )
+
+
+def _plain(title: str) -> str:
+    return " ".join(title.lower().split())

@@ -1,0 +1,83 @@
+"""Every exception memorist raises on purpose, as one tree sorted by what the caller can do.
+
+    MemoristError                  catch this to catch all of ours
+    ├── UsageError                 the call is wrong: correct it (exit status 2)
+    │   ├── SettingsError          a setting is unknown or has a bad value
+    │   └── ModelNameError         the model string cannot be understood, or its extra is not installed
+    ├── InputError                 a file or value from outside cannot be used: give another
+    │   ├── UnreadableSession      no recorded session in that file
+    │   └── FormatError            a request or reply is not of the format it claims
+    ├── StoreError                 the disk or the database refused: free space, mend permissions, try again
+    │   └── WriteConflict          the file changed since it was read: read it again
+    ├── ModelError                 a model call failed; nothing of ours changed
+    │   ├── ModelUnavailable       it failed after all retries (rate limit, overload, connection): try later
+    │   ├── ModelTimeout           the time limit passed
+    │   ├── ModelRefused           the provider will not take this request: correct it
+    │   └── ContextTooLong         the request is larger than the model's window: send less
+    └── NothingToDo                what was asked has no object: an empty conversation, no notes
+
+Outcomes that are part of normal work (a denied tool call, a skipped line, a fork that changed nothing) are values, not exceptions.
+Each message is one sentence for the person who reads it, and says what to do.
+"""
+
+from __future__ import annotations
+
+
+class MemoristError(Exception):
+    """Base of the tree. Never raised itself."""
+
+
+class UsageError(MemoristError):
+    """The call is wrong; correcting it helps, repeating it does not."""
+
+
+class SettingsError(UsageError):
+    """A setting is unknown or has a value out of its range."""
+
+
+class ModelNameError(UsageError):
+    """A model string cannot be understood, or what it needs is not installed."""
+
+
+class InputError(MemoristError):
+    """Something given from outside cannot be used."""
+
+
+class UnreadableSession(InputError):
+    """The file holds no recorded session that memorist can read."""
+
+
+class FormatError(InputError):
+    """A request or reply is not of the wire format it claims to be."""
+
+
+class StoreError(MemoristError):
+    """The disk or the database refused to read or write."""
+
+
+class WriteConflict(StoreError):
+    """The file is no longer as it was when it was read; nothing was written."""
+
+
+class ModelError(MemoristError):
+    """A model call failed."""
+
+
+class ModelUnavailable(ModelError):
+    """The model could not be reached, or kept refusing for a while, until the retries were used up."""
+
+
+class ModelTimeout(ModelError):
+    """The call took longer than its time limit."""
+
+
+class ModelRefused(ModelError):
+    """The provider does not take this request (bad key, bad parameter); repeating it does not help."""
+
+
+class ContextTooLong(ModelError):
+    """The request does not fit the model's context window."""
+
+
+class NothingToDo(MemoristError):
+    """The thing asked for has no object: an empty conversation, a session without notes."""

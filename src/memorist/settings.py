@@ -1,0 +1,133 @@
+"""One typed tree of settings, and how its values are found: defaults, the user's file, the project's file, the environment, the caller.
+
+Pure: reading the files is `memorist.store.config`'s work. Unknown keys and bad values are errors that name the place they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from memorist.errors import SettingsError
+from memorist.models.settings import ModelSettings
+from memorist.session_memory.settings import SessionMemorySettings
+
+ENVIRONMENT_PREFIX = "MEMORIST_"
+"""`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
+
+NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL"})
+"""Variables with the prefix that are read elsewhere: a key, and the place of a model file on this machine."""
+
+PROJECT_MAY_SET = frozenset({"session_memory"})
+"""Parts that a project's own file may set. The rest is ignored there and reported: a cloned repository must not choose which server
+gets the conversation, or where files are written."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set. One value per subsystem."""
+
+    home: str = "~/.memorist"
+    """Folder of all data."""
+    model: str = "structural"
+    """The model for background work: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME@BASE_URL`, `local`, or `structural` for none."""
+    session_memory: SessionMemorySettings = SessionMemorySettings()
+    models: ModelSettings = ModelSettings()
+
+
+class Layer(Struct, frozen=True):
+    """Values from one source, as a tree of plain objects. `name` is shown by `config show --source`."""
+
+    name: str
+    values: dict[str, Any]
+    project: bool = False
+
+
+class Resolved(Struct, frozen=True):
+    """The settings in force, the source of each value that is not a default (`section.key` to name), and what was ignored."""
+
+    settings: Settings
+    sources: dict[str, str]
+    ignored: tuple[str, ...] = ()
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """The settings among environment variables. Two underscores part section and key.
+
+    Raises SettingsError for a variable with the prefix that names no setting.
+    """
+    values: dict[str, Any] = {}
+    for name in sorted(environment):
+        if not name.startswith(ENVIRONMENT_PREFIX) or name in NOT_SETTINGS:
+            continue
+        path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
+        if not _known(path):
+            raise SettingsError(f"the environment variable {name} names no setting; `memorist config show` lists them")
+        inner = values
+        for part in path[:-1]:
+            inner = inner.setdefault(part, {})
+        inner[path[-1]] = environment[name]
+    return Layer("environment", values)
+
+
+def _known(path: Sequence[str]) -> bool:
+    kind: Any = Settings
+    for part in path:
+        fields = {field.name: field.type for field in msgspec.structs.fields(kind)} if _is_struct(kind) else {}
+        if part not in fields:
+            return False
+        kind = fields[part]
+    return not _is_struct(kind)
+
+
+def _is_struct(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def resolve(layers: Sequence[Layer]) -> Resolved:
+    """Merge the layers, later ones over earlier ones, and check the result. Raises SettingsError."""
+    merged: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    ignored: list[str] = []
+    for layer in layers:
+        values = layer.values
+        if layer.project:
+            ignored += [f"{key} ({layer.name}: a project's file may not set this)" for key in sorted(set(values) - PROJECT_MAY_SET)]
+            values = {key: value for key, value in values.items() if key in PROJECT_MAY_SET}
+        _check(layer.name, values)
+        _merge(merged, values, layer.name, sources, ())
+    return Resolved(msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored))
+
+
+def _check(name: str, values: dict[str, Any]) -> None:
+    try:
+        msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{name}: {error}; `memorist config show` lists the settings and their values") from error
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any], name: str, sources: dict[str, str], path: tuple[str, ...]) -> None:
+    for key, value in values.items():
+        here = (*path, key)
+        if isinstance(value, dict) and isinstance(into.setdefault(key, {}), dict):
+            _merge(into[key], value, name, sources, here)
+        else:
+            into[key] = value
+            sources[".".join(here)] = name
+
+
+def flat(settings: Settings) -> dict[str, Any]:
+    """Every setting as `section.key` to its value, in the order of the tree."""
+    values: dict[str, Any] = {}
+
+    def visit(tree: Mapping[str, Any], path: tuple[str, ...]) -> None:
+        for key, value in tree.items():
+            if isinstance(value, dict) and value and not path:
+                visit(value, (*path, key))
+            else:
+                values[".".join((*path, key))] = value
+
+    visit(msgspec.to_builtins(settings), ())
+    return values

@@ -1,0 +1,58 @@
+"""What every test shares: a home of its own, no keys, no network but loopback, and known requirement ids."""
+
+from __future__ import annotations
+
+import socket
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LEDGER = tomllib.loads((Path(__file__).parent / "requirements.toml").read_text("utf-8"))
+KNOWN = {f"{area}-{number}" for area, row in LEDGER.items() for number in range(1, row["ids"] + 1)}
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test may only claim requirements that exist."""
+    for item in items:
+        for mark in item.iter_markers("covers"):
+            unknown = set(mark.args) - KNOWN
+            if unknown:
+                raise pytest.UsageError(f"{item.nodeid} claims {sorted(unknown)}, which tests/requirements.toml does not list")
+
+
+@pytest.fixture(autouse=True)
+def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test has an empty home, no keys, and no settings from outside."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that reaches outside the machine fails."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to reach {address[0]}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def recorded_sessions() -> list[Path]:
+    """Real recorded sessions, where they are at hand; they are no part of the project."""
+    found = sorted(DATA.glob("sessions/*/*.jsonl"))
+    if not found:
+        pytest.skip("the recorded sessions (../shared/data) are not here; this test needs them")
+    return found

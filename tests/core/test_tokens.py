@@ -1,0 +1,93 @@
+"""Counting tokens: a provider's numbers first, estimates for what came after."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.core.messages import Image, Message, Origin, Text, ToolResult, ToolUse, Usage
+from memorist.core.tokens import ContextMeter, estimate_message, estimate_text, family_factor
+
+
+def message(text: str, **more: object) -> Message:
+    made: dict[str, object] = {"id": text[:8], "role": "user", "blocks": (Text(text),), "origin": Origin.USER, **more}
+    return Message(**made)  # type: ignore[arg-type]
+
+
+def reply(text: str, reply_id: str, usage: Usage | None = None) -> Message:
+    return message(text, role="assistant", origin=Origin.MODEL, reply_id=reply_id, usage=usage)
+
+
+def test_a_token_is_four_bytes_and_chinese_is_not_undercounted() -> None:
+    """Bytes are counted, so a Chinese sign weighs three quarters of a token."""
+    assert estimate_text("abcd" * 100) == 100
+    assert estimate_text("汉字" * 100) == 150
+
+
+@pytest.mark.parametrize(
+    ("model", "factor"),
+    [
+        ("claude-opus-4-6", 1.42),
+        ("claude-sonnet-4-20250514", 1.42),
+        ("claude-opus-4-5-20251101", 1.42),
+        ("claude-opus-4-7", 1.72),
+        ("claude-opus-5", 1.72),
+        ("gpt-5.1-codex", 1.05),
+        ("qwen3", 1.2),
+    ],
+)
+def test_families_have_the_factor_that_was_measured(model: str, factor: float) -> None:
+    """Plain characters / 4 is too low on Claude by what parts.md measured."""
+    assert family_factor(model) == factor
+
+
+def test_a_picture_counts_flat_and_a_call_counts_its_arguments() -> None:
+    """A base64 payload is not text."""
+    picture = message("", blocks=(Image({"data": "A" * 1_000_000}),))
+    call = message("", blocks=(ToolUse("t1", "Read", {"path": "x" * 400}),))
+
+    assert estimate_message(picture) == 2_000
+    assert 100 <= estimate_message(call) <= 110
+
+
+@pytest.mark.covers("SM-2")
+def test_usage_replaces_the_estimate_and_what_follows_is_added() -> None:
+    """The newest usage is the truth; later messages are estimated on top of it."""
+    meter = ContextMeter()
+    meter.add(message("x" * 400))
+    meter.add(reply("y" * 400, "r1", Usage(input=10, cache_read=9_000, cache_write=500, output=100)))
+    meter.add(message("z" * 400))
+
+    assert meter.tokens == 9_610 + 100
+
+
+def test_results_between_the_records_of_one_reply_stay_counted() -> None:
+    """A parallel call's result is not part of the usage that the reply's last record carries."""
+    meter = ContextMeter()
+    meter.add(reply("a" * 40, "r1"))
+    meter.add(message("", blocks=(ToolResult("t1", (Text("r" * 4_000),)),), origin=Origin.TOOL))
+    meter.add(reply("b" * 40, "r1", Usage(input=5_000, output=50)))
+
+    assert meter.tokens == 5_050 + 1_000
+
+
+@given(st.lists(st.text(max_size=200), max_size=30))
+def test_adding_messages_never_makes_the_context_smaller(texts: list[str]) -> None:
+    """Growth is monotone as long as no provider says otherwise."""
+    meter, sizes = ContextMeter(1.42), [0]
+    for text in texts:
+        meter.add(message(text))
+        sizes.append(meter.tokens)
+
+    assert sizes == sorted(sizes)
+
+
+def test_a_restart_keeps_only_the_fixed_prefix() -> None:
+    """After a compaction the instructions and tools are still there."""
+    meter = ContextMeter()
+    meter.add(message("x" * 4_000))
+    meter.add(reply("y" * 400, "r1", Usage(input=21_000, output=100)))
+    meter.restart()
+
+    assert meter.tokens == 21_100 - 1_100
