@@ -7,7 +7,7 @@ OUT ?= build/demo
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-clients check format bench lock clean
+.PHONY: help demo test test-slow test-clients check format bench docs lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -55,6 +55,9 @@ format: .venv/dev  ## format the sources
 
 bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes
 	$(BIN)/memorist bench all --data $(DATA)
+
+docs: .venv/dev  ## write the generated parts of the documents anew
+	$(BIN)/python docs/generate.py
 
 lock: .venv/made  ## pin the dependencies anew
 	@$(PIP) uv

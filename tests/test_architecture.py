@@ -26,6 +26,7 @@ ORDER = [
     "events",
     "store",
     "session_memory",
+    "compaction",
     "settings",
     "configuration",
     "host_history",

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import SettingsError
+from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
 from memorist.session_memory.settings import SessionMemorySettings
 
@@ -35,6 +36,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The model for background work: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME@BASE_URL`, `local`, or `structural` for none."""
     session_memory: SessionMemorySettings = SessionMemorySettings()
     models: ModelSettings = ModelSettings()
+    forks: ForkLimits = ForkLimits()
 
 
 class Layer(Struct, frozen=True):

@@ -1,0 +1,80 @@
+"""What `prepare` and `observe` cost in a long session, beside a short one, in the same run (EN-1)."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from memorist.bench.result import Result, Row
+from memorist.engine import Memorist
+from memorist.session import Session
+from memorist.settings import Settings
+
+SMALL, LARGE = 100_000, 2_000_000
+STEPS = 200
+_WORDS = "the quick agent reads a file and writes what it found into the notes of the session "
+
+
+def measure(data: Path) -> Result:
+    """Grow a conversation to 100,000 and to 2,000,000 tokens and time the next steps of each. Needs no data."""
+    del data
+    return asyncio.run(_measure())
+
+
+async def _measure() -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        async with Memorist(model="structural", home=folder, settings=Settings()) as engine:
+            small, large = await _grown(engine, SMALL), await _grown(engine, LARGE)
+            # Turn about, so that whatever else the machine does falls on both.
+            times: dict[str, list[float]] = {"small": [], "large": []}
+            for step in range(STEPS):
+                for name, (session, messages) in (("small", small), ("large", large)):
+                    times[name].append(await _step(session, messages, step))
+    first, second = (statistics.median(times[name]) for name in ("small", "large"))
+    return Result(
+        "live",
+        (
+            Row("prepare + observe at 100,000 tokens, median", first * 1e6, "µs"),
+            Row("prepare + observe at 2,000,000 tokens, median", second * 1e6, "µs"),
+            Row("ratio", second / first, "", "at most 1.2", second / first <= 1.2),
+        ),
+    )
+
+
+async def _grown(engine: Memorist, tokens: int) -> tuple[Session, list[Any]]:
+    session = await engine.open(f"grown-{tokens}")
+    messages: list[Any] = []
+    step = 0
+    while session.following.tokens < tokens:
+        await _step(session, messages, step, size=40)
+        step += 1
+    return session, messages
+
+
+async def _step(session: Session, messages: list[Any], step: int, size: int = 4) -> float:
+    """One turn; gives the seconds that memorist took of it."""
+    mark = f"{session.id} {len(messages)} {step}"
+    messages.append({"role": "user", "content": f"{mark} {_WORDS * size}"})
+    request = {"model": "claude-opus-4-6", "max_tokens": 1000, "messages": messages}
+    tokens = session.following.tokens
+    reply = {
+        "id": f"msg_{mark}",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-4-6",
+        "content": [{"type": "text", "text": f"{mark} {_WORDS * size}"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": tokens + 25 * size, "output_tokens": 25 * size},
+    }
+    began = time.perf_counter()
+    await session.prepare(request)
+    await session.observe(reply)
+    taken = time.perf_counter() - began
+    messages.append({"role": "assistant", "content": reply["content"]})
+    # Updates run beside the conversation; let them, outside the measured time.
+    await asyncio.sleep(0)
+    return taken

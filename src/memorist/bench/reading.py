@@ -1,0 +1,77 @@
+"""How fast recorded sessions are read, beside decoding the same lines with msgspec alone; and how much memory a huge one takes (FM-6)."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from memorist.bench.result import Result, Row
+from memorist.bench.synthesis import all_sessions, claude_sessions, write_long_session
+from memorist.formats.recognise import read
+from memorist.store.lines import LineFile
+
+HUGE = 1_000_000_000
+ROUNDS = 3
+
+
+def measure(data: Path) -> Result:
+    """Read every recorded session, and one of a gigabyte."""
+    if not all_sessions(data):
+        return Result("reading", absent=f"no recorded sessions below {data}")
+    rows = []
+    for family in ("claude-code", "codex"):
+        paths = sorted((data / "sessions" / family).glob("*.jsonl"))
+        if not paths:
+            continue
+        alone, ours = (min(_seconds(work, paths) for _ in range(ROUNDS)) for work in (_decode, _read))
+        megabytes = sum(path.stat().st_size for path in paths) / 1e6
+        rows.append(Row(f"{family}: msgspec decoding alone", megabytes / alone, "MB/s"))
+        rows.append(Row(f"{family}: memorist reading", megabytes / ours, "MB/s"))
+        rows.append(Row(f"{family}: share of msgspec's speed", alone / ours, "", "at least 0.5", alone / ours >= 0.5))
+    return Result("reading", (*rows, *_huge(claude_sessions(data)[:8])))
+
+
+def _decode(path: Path) -> int:
+    decode = msgspec.json.Decoder().decode
+    with path.open("rb") as file:
+        return sum(1 for line in file if decode(line))
+
+
+def _read(path: Path) -> int:
+    return sum(1 for _ in read(LineFile(path)))
+
+
+def _seconds(work: Callable[[Path], int], paths: list[Path]) -> float:
+    began = time.perf_counter()
+    for path in paths:
+        work(path)
+    return time.perf_counter() - began
+
+
+def _huge(sources: list[Path]) -> list[Row]:
+    if not sources:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "huge.jsonl"
+        size = write_long_session(path, sources, HUGE)
+        began = time.perf_counter()
+        said = subprocess.run([sys.executable, "-m", "memorist.bench.reading", str(path)], capture_output=True, text=True, check=True)
+        seconds = time.perf_counter() - began
+    peak, entries = said.stdout.split()
+    megabytes = int(peak) / 1024
+    return [
+        Row(f"a session of {size / 1e6:,.0f} MB, {int(entries):,} entries", size / 1e6 / seconds, "MB/s"),
+        Row("its peak memory, the whole process", megabytes, "MB", "under 200", megabytes < 200),
+    ]
+
+
+if __name__ == "__main__":
+    count = _read(Path(sys.argv[1]))
+    sys.stdout.write(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} {count}\n")

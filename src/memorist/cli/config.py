@@ -1,0 +1,35 @@
+"""`memorist config`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from memorist.cli import show
+from memorist.configuration import load_settings
+from memorist.settings import flat
+
+
+@click.group()
+def config() -> None:
+    """The settings: see them and where each value comes from."""
+
+
+@config.command("show")
+@click.option("--source", is_flag=True, help="Say where each value comes from.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def show_settings(source: bool, as_json: bool) -> None:
+    """Show every setting and its value."""
+    resolved = load_settings(os.environ, project=Path.cwd())
+    values = flat(resolved.settings)
+    sources = {key: resolved.sources.get(key, "default") for key in values}
+    if as_json:
+        show.json({"settings": values, "sources": sources, "ignored": resolved.ignored})
+        return
+    width = max(map(len, values))
+    for key, value in values.items():
+        click.echo(f"{key:<{width}}  {value!r}" + (f"  ({sources[key]})" if source else ""))
+    for line in resolved.ignored:
+        click.echo(f"ignored: {line}", err=True)

@@ -1,0 +1,133 @@
+"""`memorist doctor`: what is wrong with this installation, and how to mend it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import click
+from msgspec import Struct
+
+from memorist.cli import show
+from memorist.configuration import load_settings
+from memorist.errors import MemoristError
+from memorist.models.choose import open_model
+from memorist.session_memory.run import load_texts
+from memorist.settings import Resolved
+from memorist.store.database import migrations
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout
+
+EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp"}
+"""Extra to the module that it brings."""
+
+
+class Finding(Struct, frozen=True):
+    """One thing that was looked at. `mend` says what to do, and is empty when nothing is to be done."""
+
+    state: Literal["good", "note", "wrong"]
+    what: str
+    mend: str = ""
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def doctor(as_json: bool) -> None:
+    """Look for what is wrong with this installation, and say how to mend it. Changes nothing."""
+    findings = list(_findings())
+    if as_json:
+        show.json({"findings": findings})
+    else:
+        marks = {"good": "ok   ", "note": "note ", "wrong": "WRONG"}
+        for finding in findings:
+            click.echo(f"{marks[finding.state]}  {finding.what}")
+            if finding.mend:
+                click.echo(f"       {finding.mend}")
+    if any(finding.state == "wrong" for finding in findings):
+        sys.exit(1)
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("good", f"Python {sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}")
+    try:
+        resolved = load_settings(os.environ, project=Path.cwd())
+    except MemoristError as error:
+        yield Finding("wrong", str(error), "Correct or remove the setting; the rest is checked after that.")
+        return
+    yield Finding("good", "the settings are readable")
+    for line in resolved.ignored:
+        yield Finding("note", f"ignored: {line}", "Put it in the config.toml of your home folder if you want it.")
+    layout = Layout(Path(resolved.settings.home).expanduser())
+    yield _home(layout.home)
+    yield _database(layout.database)
+    yield _own_texts(layout)
+    yield _model(resolved)
+    for extra, module in EXTRAS.items():
+        if importlib.util.find_spec(module) is None:
+            yield Finding("note", f"the extra {extra!r} is not installed", f"Only if you want it: pip install 'memorist[{extra}]'")
+
+
+def _home(home: Path) -> Finding:
+    if not home.exists():
+        return Finding("good", f"{home} does not exist yet; it is made when it is needed")
+    if not home.is_dir():
+        return Finding("wrong", f"{home} is not a folder", "Move it away, or set MEMORIST_HOME to another place.")
+    if not os.access(home, os.W_OK | os.X_OK):
+        return Finding("wrong", f"{home} cannot be written", "Give yourself write access to it, or set MEMORIST_HOME to another place.")
+    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+        return Finding("wrong", f"others on this machine can look into {home}", f"chmod 700 {home}")
+    return Finding("good", f"{home} is writable and private")
+
+
+def _database(path: Path) -> Finding:
+    if not path.exists():
+        return Finding("good", "there is no database yet; it is made when it is needed")
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            answer = connection.execute("pragma quick_check").fetchone()[0]
+            version = connection.execute("pragma user_version").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        return Finding(
+            "wrong",
+            f"the database cannot be read ({error})",
+            "It is put aside and made anew when memorist next runs; notes and transcripts are files.",
+        )
+    if answer != "ok":
+        return Finding(
+            "wrong", f"the database is damaged ({answer})", f"Move {path} away; it is made anew. Notes and transcripts are files."
+        )
+    if version > migrations()[-1][0]:
+        return Finding("note", "the database was written by a newer memorist", "Update memorist when you can.")
+    return Finding("good", f"the database is sound (version {version})")
+
+
+def _own_texts(layout: Layout) -> Finding:
+    try:
+        load_texts(DiskFiles(), layout)
+    except MemoristError as error:
+        return Finding("wrong", str(error), "Correct the file or remove it; without it the built-in text is used.")
+    own = [path.name for path in (layout.own_template, layout.own_prompt) if path.exists()]
+    return Finding(
+        "good",
+        f"your own {' and '.join(own)} for the notes can be used" if own else "the built-in template and prompt of the notes are used",
+    )
+
+
+def _model(resolved: Resolved) -> Finding:
+    name = resolved.settings.model
+    try:
+        model = open_model(name, resolved.settings.models)
+    except MemoristError as error:
+        return Finding("wrong", str(error), 'Or set model = "structural" to work without one.')
+    if model is None:
+        return Finding("good", "no model is set: notes are made from the transcript's structure, at no cost")
+    return Finding("good", f"the model {name} is set up (it was not called)")

@@ -1,0 +1,31 @@
+"""What commands show on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markdown import Markdown
+
+from memorist.session_memory.sections import STRUCTURAL_MARK
+
+
+def console() -> Console:
+    """Where people read. In a pipe it writes plain text, without colours, at a fixed width."""
+    return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
+
+
+def json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
+    """One JSON object on standard output."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def notes(text: str) -> None:
+    """Notes as a person reads them: rendered on a terminal, as they are in a pipe."""
+    if sys.stdout.isatty():
+        console().print(Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))
+    else:
+        click.echo(text.replace(STRUCTURAL_MARK + "\n", "").rstrip("\n"))

@@ -1,0 +1,1 @@
+"""Compaction: ways to make a conversation smaller, cheapest and least lossy first, and what must survive them (CP-1 to CP-19)."""

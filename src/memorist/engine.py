@@ -1,0 +1,123 @@
+"""The engine: what a host calls. `Memorist` is opened once in a process, `Session` once for each conversation.
+
+    open(session)      reads what is on disk, goes on where a former process stopped
+    prepare(request)   before a model call; gives the request to send
+    observe(reply)     after a model call; may start an update of the notes in the background
+    on_file_read(path) a file was read into the conversation
+    end_turn()         the reply had no tool calls
+    summarise()        bring the notes up to date now
+    close()            wait for what runs, within a bound
+
+`prepare` and `observe` take the host's own wire format. Nothing here keeps the host waiting for a model but `summarise` and `close`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec.structs import replace
+
+from memorist.clock import SystemClock
+from memorist.configuration import load_settings
+from memorist.errors import UsageError
+from memorist.events import Listener
+from memorist.models.choose import open_model
+from memorist.ports import Clock, Files, Model
+from memorist.session import Session, World
+from memorist.session_memory.run import load_texts
+from memorist.session_memory.trigger import Host
+from memorist.settings import Settings
+from memorist.store.database import open_database
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, SessionLayout
+
+
+class Memorist:
+    """The engine of one process. Holds no conversation itself; any number of sessions may be open at once.
+
+    Args:
+        model: a model string, an object that satisfies `memorist.ports.Model`, or None for what the settings say.
+        home: folder of all data; None for what the settings say.
+        settings: the whole tree; None reads the user's files and the environment.
+        clock, files: the world, for tests and unusual hosts.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str | Model | None = None,
+        home: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        files: Files | None = None,
+    ) -> None:
+        where = None if home is None else Path(home).expanduser().absolute()
+        found = settings or load_settings(os.environ, home=where).settings
+        self.settings = found if where is None else replace(found, home=str(where))
+        self.layout = Layout(Path(self.settings.home).expanduser().absolute())
+        self._clock = clock or SystemClock()
+        self._files = files or DiskFiles()
+        self._model, self._owns_model = self._chosen(model)
+        self._database: sqlite3.Connection | None = None
+        self._sessions: set[Session] = set()
+
+    def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
+        if model is None or isinstance(model, str):
+            return open_model(model or self.settings.model, self.settings.models, clock=self._clock), True
+        return model, False
+
+    async def open(
+        self,
+        session: str,
+        *,
+        project: str = "",
+        format: str = "anthropic",  # noqa: A002 - the field's own word
+        host: Host | None = None,
+        folder: Path | None = None,
+        listener: Listener | None = None,
+    ) -> Session:
+        """Open a session by its id, new or known.
+
+        Args:
+            session: any text that names it; the same text finds it again.
+            project: root folder of the project; keeps projects apart on disk.
+            format: wire format of `prepare` and `observe`: `anthropic`, `openai_responses` or `openai_chat`.
+            host: what the host says of itself; decides whether notes are kept.
+            folder: where to put the session's files instead of under the home folder.
+            listener: is told of every event.
+
+        Raises StoreError when the folder cannot be written, or another process has the session open.
+        """
+        if not session:
+            raise UsageError("a session needs an id; any text that is not empty will do")
+        where = SessionLayout(folder) if folder is not None else self.layout.session(project, session)
+        if self._database is None:
+            self._database = open_database(self.layout.database)
+        world = World(
+            clock=self._clock, files=self._files, database=self._database, model=self._model, settings=self.settings, listener=listener
+        )
+        opened = Session(session, project, format, where, world)
+        opened.start(host or Host(), load_texts(self._files, self.layout))
+        self._sessions.add(opened)
+        return opened
+
+    async def close(self) -> None:
+        """Close every open session and the model. May be called twice."""
+        for session in list(self._sessions):
+            await session.close()
+        self._sessions.clear()
+        if self._model is not None and self._owns_model:
+            await self._model.close()
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()

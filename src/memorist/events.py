@@ -1,0 +1,95 @@
+"""What happened in a session, as typed values. The engine writes each as one line of `events.jsonl`; a host may listen as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+Way = Literal["structural", "model"]
+"""How notes were made: from the transcript's structure, or by a model."""
+
+
+class SessionOpened(Struct, frozen=True, tag="session_opened"):
+    """A session began, or was taken up again with `messages` messages already in its transcript."""
+
+    session: str
+    format: str
+    resumed: bool
+    messages: int
+
+
+class NotesUpdated(Struct, frozen=True, tag="notes_updated"):
+    """Session memory was brought up to date."""
+
+    message: str
+    """Id of the newest message the notes cover."""
+    line: int
+    """Its line in the recorded file, 0 outside a replay."""
+    tokens: int
+    """Size of the context then."""
+    why: str
+    way: Way
+    notes_tokens: int
+    repairs: tuple[str, ...] = ()
+
+
+class NotesFailed(Struct, frozen=True, tag="notes_failed"):
+    """A model could not update the notes; what took its place is in the event that follows."""
+
+    why: str
+    outcome: str
+
+
+class ForkRan(Struct, frozen=True, tag="fork_ran"):
+    """A fork ended; its receipt is in the database under this number."""
+
+    receipt: int
+    label: str
+    outcome: str
+    requests: int
+    cost_usd: float | None
+
+
+class HistoryReplaced(Struct, frozen=True, tag="history_replaced"):
+    """The conversation was compacted or rewritten by the host."""
+
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+    line: int = 0
+
+
+class TurnsRolledBack(Struct, frozen=True, tag="turns_rolled_back"):
+    """The user took turns back."""
+
+    turns: int
+    messages: int
+    line: int = 0
+
+
+class FileRead(Struct, frozen=True, tag="file_read"):
+    """The host told that a file was read into the conversation."""
+
+    path: str
+
+
+class SessionClosed(Struct, frozen=True, tag="session_closed"):
+    """The session ended, with everything written."""
+
+    messages: int
+    tokens: int
+
+
+Event = SessionOpened | NotesUpdated | NotesFailed | ForkRan | HistoryReplaced | TurnsRolledBack | FileRead | SessionClosed
+
+Listener = Callable[[Event], None]
+"""Is told of every event after it was written. Must not block."""
+
+
+class Stamped(Struct, frozen=True):
+    """An event with its time (seconds since the epoch, UTC), as it stands in the event log."""
+
+    at: float
+    event: Event

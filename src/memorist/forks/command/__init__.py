@@ -1,0 +1,1 @@
+"""Running a judged command line."""

@@ -1,0 +1,121 @@
+"""A command line at work: one process group, a small clean environment, a time limit, and a limit on what it prints."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+SECONDS = 20.0
+"""Time limit of one command: a look at files takes less; what takes longer follows a pipe or walks the whole disk."""
+OUTPUT_BYTES = 30_000
+"""What is read of a command's output, as in the hosts' own shell tools."""
+_PIPE_SECONDS = 2.0
+
+_GIT_SETTINGS = (
+    ("safe.bareRepository", "explicit"),  # files that look like a repository could name programs
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("protocol.allow", "never"),
+)
+
+
+def environment() -> dict[str, str]:
+    """All that a command sees: where programs are, a language, and for git what keeps it from writing and from starting programs."""
+    settings: dict[str, str] = {}
+    for number, (key, value) in enumerate(_GIT_SETTINGS):
+        settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {
+        "PATH": "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin",
+        "HOME": "/nonexistent",
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_COUNT": str(len(_GIT_SETTINGS)),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        **settings,
+    }
+
+
+class Ran(Struct, frozen=True):
+    """What came of a command. `status` is None when it was stopped by the time limit or the output limit."""
+
+    status: int | None
+    output: str
+    stopped: str = ""
+
+
+async def run_command(argv: list[str], *, cwd: Path, stdin: bytes = b"", seconds: float = SECONDS, limit: int = OUTPUT_BYTES) -> Ran:
+    """Run a program with these words; standard error comes with the output. Cancellation kills it. Raises OSError when it cannot be
+    started.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd=cwd,
+        env=environment(),
+        start_new_session=True,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    feeding = asyncio.create_task(_feed(process, stdin))
+    got = bytearray()
+    stopped = ""
+    try:
+        async with asyncio.timeout(seconds):
+            stopped = await _collect(process, got, limit)
+            if not stopped:
+                await process.wait()
+    except TimeoutError:
+        stopped = f"stopped after {seconds:g} seconds"
+    finally:
+        feeding.cancel()
+        await _end(process)
+        await asyncio.gather(feeding, return_exceptions=True)
+    return Ran(None if stopped else process.returncode, got[:limit].decode("utf-8", "replace"), stopped)
+
+
+async def _collect(process: asyncio.subprocess.Process, got: bytearray, limit: int) -> str:
+    if process.stdout is None:
+        return ""
+    while chunk := await process.stdout.read(65_536):
+        got += chunk
+        if len(got) > limit:
+            return f"output cut after {limit} bytes"
+    return ""
+
+
+async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+    if process.stdin is None:
+        return
+    try:
+        process.stdin.write(data)
+        await process.stdin.drain()
+    except ConnectionError:
+        return  # the program did not want all of it
+    finally:
+        process.stdin.close()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill what is left of the process group, and wait for the process, so that nothing outlives the call."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+    # an unread pipe would stay open until it is collected
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PIPE_SECONDS):
+            while process.stdout is not None and await process.stdout.read(65_536):
+                pass

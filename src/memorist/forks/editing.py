@@ -1,0 +1,111 @@
+"""What a file's text becomes by an edit, and how a file is shown: pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import translate
+
+from memorist.forks.calls import InsertText, Replacement
+from memorist.forks.patch import Misfit
+
+DEFAULT_LINES = 2_000
+"""Lines shown of a file when the call names no number, as in the hosts' own reading tools."""
+LINE_CHARACTERS = 2_000
+"""Longer lines are cut in what is shown; an edit sees them whole."""
+
+
+def replace(text: str, replacements: Iterable[Replacement]) -> str | Misfit:
+    """The text after all replacements, in order; or why one of them cannot be made. In a file with Windows line ends, plain ones are taken
+    for those.
+    """
+    windows = "\r\n" in text
+    for change in replacements:
+        old, new = change.old, change.new
+        if windows and "\r" not in old:
+            old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+        if not old:
+            return Misfit("The file exists: name the text that is to be replaced.")
+        if old == new:
+            return Misfit("The old and the new text are the same.")
+        count = text.count(old)
+        if count == 0:
+            return Misfit(f"The text does not stand in the file exactly so: {_start(old)}")
+        if count > 1 and not change.every:
+            return Misfit(f"The text stands in the file {count} times (lines {_lines(text, old)}): give more of what is around it.")
+        text = text.replace(old, new)
+    return text
+
+
+def insert(text: str, change: InsertText) -> str | Misfit:
+    """The text with a piece put after a line; the piece becomes whole lines."""
+    lines = text.splitlines(keepends=True)
+    if not 0 <= change.line <= len(lines):
+        return Misfit(f"The file has {len(lines)} lines: insert_line is between 0 and {len(lines)}.")
+    if change.line and not lines[change.line - 1].endswith(("\n", "\r")):
+        lines[change.line - 1] += "\n"
+    piece = change.text if change.text.endswith("\n") or change.line == len(lines) else change.text + "\n"
+    return "".join([*lines[: change.line], piece, *lines[change.line :]])
+
+
+def _start(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    return line[:120]
+
+
+def _lines(text: str, piece: str) -> str:
+    numbers: list[str] = []
+    at = text.find(piece)
+    while at >= 0 and len(numbers) < 10:
+        numbers.append(str(text.count("\n", 0, at) + 1))
+        at = text.find(piece, at + len(piece))
+    return ", ".join(numbers)
+
+
+def show(text: str, *, first: int, lines: int | None, numbered: bool) -> str:
+    """The lines asked for, with their numbers (width 6, a tab) where wanted, and a remark when the file goes on."""
+    every = text.split("\n")
+    if every and not every[-1]:
+        every.pop()
+    if not every:
+        return "(The file is empty.)"
+    last = min(len(every), first - 1 + (DEFAULT_LINES if lines is None else lines))
+    shown = [line if len(line) <= LINE_CHARACTERS else line[:LINE_CHARACTERS] + " … (line cut)" for line in every[first - 1 : last]]
+    if numbered:
+        shown = [f"{number:>6}\t{line}" for number, line in enumerate(shown, start=first)]
+    if last < len(every) or not shown:
+        shown.append(f"(The file has {len(every)} lines.)")
+    return "\n".join(shown)
+
+
+def glob_matches(pattern: str, relative: str) -> bool:
+    """Whether a path relative to the searched folder fits a glob: `*` and `?` inside a name, `**` for any folders, `{a,b}` for either.
+
+    A pattern without a slash fits names in any folder, as in the hosts' own tools.
+    """
+    names = relative.split("/")
+    for plain in _alternatives(pattern):
+        parts = plain.lstrip("/").split("/")
+        if _fits(parts if len(parts) > 1 else ["**", *parts], names):
+            return True
+    return False
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The patterns that the first pair of braces stands for; one pair is enough for the endings that models ask for."""
+    found = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", pattern)
+    if found is None:
+        return [pattern]
+    return [found[1] + choice + found[3] for choice in found[2].split(",")]
+
+
+def _fits(parts: list[str], names: list[str]) -> bool:
+    """Whether the pattern's parts fit the names: for each part, the set of name counts that the parts so far can have used."""
+    used = {0}
+    for part in parts:
+        if part == "**":
+            used = set(range(min(used, default=len(names) + 1), len(names) + 1))
+        else:
+            fits = re.compile(translate(part)).match
+            used = {count + 1 for count in used if count < len(names) and fits(names[count])}
+    return len(names) in used

@@ -1,0 +1,1 @@
+"""Doing what a fork's calls ask for."""

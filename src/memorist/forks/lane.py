@@ -1,0 +1,126 @@
+"""One background job at a time; of those that wait, only the newest (FK-5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from memorist.forks.spec import Outcome
+from memorist.ports import Clock
+
+STEP_SECONDS = 1.0
+"""How often a wait looks at the clock; the end of the job is noticed at once."""
+CANCEL_SECONDS = 5.0
+"""How long a cancelled job may take to clean up before it is left behind."""
+
+Job = Callable[[], Awaitable[object]]
+Dropped = Callable[[Outcome], None]
+
+
+class Lane:
+    """The jobs of one label. It owns its one task; `drain` bounds it.
+
+    `failed` is told the error of a job that raised one; without it the event loop's exception hook is. Jobs are offered from the loop that
+    runs them.
+    """
+
+    def __init__(self, clock: Clock, *, failed: Callable[[BaseException], None] | None = None) -> None:
+        self._clock = clock
+        self._failed = failed
+        self._task: asyncio.Task[object] | None = None
+        self._waiting: tuple[Job, Dropped | None] | None = None
+        self._since: float | None = None
+
+    @property
+    def running_since(self) -> float | None:
+        """When the running job began, by the clock's `monotonic`; None when nothing runs."""
+        return self._since
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs or waits."""
+        return self._task is not None
+
+    def offer(self, job: Job, *, dropped: Dropped | None = None) -> None:
+        """Run the job now, or after the running one; it takes the place of one that waits already.
+
+        `dropped` is called when the job will never run: `REPLACED` by a newer one, or `CANCELLED` by `drain`.
+        """
+        if self._task is None:
+            self._start(job)
+            return
+        self._drop(Outcome.REPLACED)
+        self._waiting = (job, dropped)
+
+    async def wait(self, limit: float) -> bool:
+        """Wait for the running job, at most `limit` seconds; True when nothing that ran at the call runs any more. The job is not
+        touched.
+        """
+        task = self._task
+        return task is None or await self._until_done(task, limit)
+
+    async def drain(self, limit: float) -> bool:
+        """Wait for the running job and the one after it, at most `limit` seconds in all; then cancel. True when nothing had to be
+        cancelled.
+        """
+        start = self._clock.monotonic()
+        while (task := self._task) is not None:
+            if not await self._until_done(task, limit - (self._clock.monotonic() - start)):
+                await self._cancel()
+                return False
+        return True
+
+    def _start(self, job: Job) -> None:
+        self._since = self._clock.monotonic()
+        self._task = asyncio.create_task(_awaited(job))
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._task = self._since = None
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._start(waiting[0])
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        if self._failed is not None:
+            self._failed(error)
+        else:
+            task.get_loop().call_exception_handler({"message": "a background job of memorist failed", "exception": error, "task": task})
+
+    def _drop(self, outcome: Outcome) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and waiting[1] is not None:
+            waiting[1](outcome)
+
+    async def _until_done(self, task: asyncio.Task[object], limit: float) -> bool:
+        """Whether the task ended within `limit` seconds of the lane's clock."""
+        left = limit
+        while not task.done():
+            if left <= 0:
+                return False
+            step = min(STEP_SECONDS, left)
+            pause = asyncio.create_task(_pause(self._clock, step))
+            try:
+                await asyncio.wait({task, pause}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                pause.cancel()
+            left -= step
+        await asyncio.sleep(0)  # lets the end be noted before the caller looks
+        return True
+
+    async def _cancel(self) -> None:
+        self._drop(Outcome.CANCELLED)
+        task = self._task
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task}, timeout=CANCEL_SECONDS)
+            await asyncio.sleep(0)
+
+
+async def _awaited(job: Job) -> object:
+    return await job()
+
+
+async def _pause(clock: Clock, seconds: float) -> None:
+    await clock.sleep(seconds)

@@ -1,0 +1,112 @@
+"""Search and listing over the Files port. Matching is left to `grep`: a pattern that runs away is then stopped by killing a process."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.errors import InputError
+from memorist.forks.calls import ListFiles, Search
+from memorist.forks.command.run import run_command
+from memorist.forks.editing import glob_matches
+from memorist.ports import Files
+
+MAX_FILES = 5_000
+MAX_FILE_BYTES = 1_000_000
+MAX_BYTES = 20_000_000
+"""What one search looks at: far above any memory folder, and read in a second."""
+MAX_SHOWN = 200
+"""Entries shown when the call names no number: more is no answer to a narrow question."""
+LINE_CHARACTERS = 500
+_MATCH_BYTES = 2_000_000
+
+
+class Lines(Struct, frozen=True):
+    """Several files as one text: the text, and for each file its name and the number of lines before it."""
+
+    data: bytes
+    names: tuple[str, ...]
+    starts: tuple[int, ...]
+
+
+async def list_files(files: Files, folder: Path, call: ListFiles) -> str:
+    """Paths below the folder that fit the pattern. Raises StoreError."""
+    names = [str(path) for path in await asyncio.to_thread(_below, files, folder, call.pattern)]
+    return _shown(names, None, "No file fits.")
+
+
+async def search(files: Files, root: Path, call: Search) -> str:
+    """The files, lines or counts that match. `root` is a file or a folder. Raises StoreError, and InputError for a pattern that is none."""
+    lines = await asyncio.to_thread(_gather, files, root, call.glob)
+    found = await _matches(lines, call)
+    named: list[tuple[str, int, str]] = []
+    for number, text in found:
+        index = bisect_right(lines.starts, number - 1) - 1
+        named.append((lines.names[index], number - lines.starts[index], text[:LINE_CHARACTERS]))
+    if call.show == "lines":
+        return _shown([f"{name}:{number}:{text}" for name, number, text in named], call.limit, "No line matches.")
+    counts: dict[str, int] = {}
+    for name, _, _ in named:
+        counts[name] = counts.get(name, 0) + 1
+    entries = [f"{name}:{count}" for name, count in counts.items()] if call.show == "count" else list(counts)
+    return _shown(entries, call.limit, "No file matches.")
+
+
+def _shown(entries: list[str], limit: int | None, none: str) -> str:
+    most = limit if limit is not None and limit > 0 else MAX_SHOWN
+    rest = len(entries) - most
+    return "\n".join(entries[:most] + ([f"({rest} more: narrow the search.)"] if rest > 0 else [])) or none
+
+
+def _below(files: Files, folder: Path, pattern: str | None) -> list[Path]:
+    """Regular files below the folder, links and git's own folders left out."""
+    found = []
+    for path in files.walk(folder, limit=MAX_FILES):
+        relative = path.relative_to(folder)
+        if ".git" not in relative.parts and (pattern is None or glob_matches(pattern, relative.as_posix())):
+            facts = files.facts(path)
+            if facts is not None and facts.is_file:
+                found.append(path)
+    return found
+
+
+def _gather(files: Files, root: Path, pattern: str | None) -> Lines:
+    facts = files.facts(root)
+    paths = [root] if facts is not None and facts.is_file else _below(files, root, pattern)
+    data = bytearray()
+    names: list[str] = []
+    starts: list[int] = []
+    count = 0
+    for path in paths:
+        facts = files.facts(path)
+        if facts is None or facts.size > MAX_FILE_BYTES or len(data) + facts.size > MAX_BYTES:
+            continue
+        text = files.read(path, limit=MAX_FILE_BYTES)
+        if b"\0" in text:
+            continue
+        names.append(str(path))
+        starts.append(count)
+        text = text if text.endswith(b"\n") else text + b"\n"
+        count += text.count(b"\n")
+        data += text
+    return Lines(bytes(data), tuple(names), tuple(starts))
+
+
+async def _matches(lines: Lines, call: Search) -> list[tuple[int, str]]:
+    """Numbers (from 1) and texts of the matching lines. Perl's syntax, which models write, or the extended one where grep does not know
+    that.
+    """
+    said = ""
+    for syntax in ("-P", "-E"):
+        flags = ["-n", "-a", syntax, *(["-i"] if call.ignore_case else [])]
+        ran = await run_command(["grep", *flags, "-e", call.pattern], cwd=Path("/"), stdin=lines.data, limit=_MATCH_BYTES)
+        if ran.stopped and not ran.output:
+            raise InputError(f"The search was {ran.stopped}: use a simpler pattern.")
+        if ran.stopped or ran.status in (0, 1):
+            pairs = (line.split(":", 1) for line in ran.output.splitlines() if ":" in line)
+            return [(int(number), text) for number, text in pairs if number.isdigit()]
+        said = ran.output.strip()
+    raise InputError(f"The pattern cannot be used: {said[:200]}")

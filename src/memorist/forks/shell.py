@@ -1,0 +1,256 @@
+"""Is a command line read-only? Decided by an allow-list of commands and flags, from its text alone: pure (FK-4).
+
+What is found read-only is written anew from the words that were judged, each quoted: the shell that runs it sees exactly what was judged,
+and no second reading of the model's text takes place. Refused are substitution, variables, redirection, background, here-documents, line
+ends, comments, braces of the shell's own grammar, and every command and flag that is not listed. Parts joined by `|`, `&&`, `||` and `;`
+are each judged alone.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from msgspec import Struct
+
+from memorist.forks.shell_commands import COMMANDS, FIND_OPTIONS, FIND_TESTS, FIND_VALUED, GIT, GIT_FORCED, Command
+
+MAX_CHARACTERS = 4_000
+"""A command line longer than this is no question to the file system."""
+
+_NUMBER_FLAG = re.compile(r"-\d+")
+_SIGNED_NUMBER = re.compile(r"-\d")
+_PROGRAM_FORMAT = "%G"
+
+
+class ReadOnly(Struct, frozen=True):
+    """A command line that only reads, written anew for `sh -c`."""
+
+    script: str
+
+
+class Refused(Struct, frozen=True):
+    """Why a command line is not taken for read-only, in one sentence for the model."""
+
+    why: str
+
+
+class Word(Struct, frozen=True):
+    """One word: its text, and at each place whether the character was quoted (`q`) or not (`-`)."""
+
+    text: str
+    quoted: str
+
+    @property
+    def globs(self) -> bool:
+        """Whether the shell would look for file names: an unquoted `*` or `?`, in a word that is no flag."""
+        return not self.text.startswith("-") and any(c in "*?" and q == "-" for c, q in zip(self.text, self.quoted, strict=True))
+
+
+def judge(command: str) -> ReadOnly | Refused:
+    """Whether the command line only reads."""
+    if len(command) > MAX_CHARACTERS:
+        return Refused("The command is too long.")
+    if any(not character.isprintable() and character != "\t" for character in command):
+        return Refused("The command holds a line end or another control character: give one command on one line.")
+    tokens = _tokens(command.strip())
+    if isinstance(tokens, Refused):
+        return tokens
+    script: list[str] = []
+    part: list[Word] = []
+    for token in [*tokens, ";"]:
+        if isinstance(token, Word):
+            part.append(token)
+            continue
+        written = _part(part)
+        if isinstance(written, Refused):
+            return written
+        script += [written, token]
+        part = []
+    return ReadOnly(" ".join(script[:-1]))
+
+
+_OPERATORS = {"|": "|", "||": "||", "&&": "&&", ";": ";"}
+_FORBIDDEN = {
+    "$": "Variables and substitution are not taken: write the value itself.",
+    "`": "Substitution is not taken: run the inner command by itself.",
+    ">": "Redirection is not taken: the output comes back to you.",
+    "<": "Redirection is not taken: name the file as an argument.",
+    "(": "Subshells are not taken.",
+    ")": "Subshells are not taken.",
+    "#": "Comments are not taken.",
+    "~": "`~` is not expanded here: give the full path.",
+}
+
+
+def _tokens(text: str) -> list[Word | str] | Refused:
+    """Words and operators, in order."""
+    tokens: list[Word | str] = []
+    at = 0
+    while at < len(text):
+        character = text[at]
+        if character in " \t":
+            at += 1
+        elif character in "|&;":
+            end = at + 1
+            while end < len(text) and text[end] in "|&;":
+                end += 1
+            if text[at:end] not in _OPERATORS:
+                return Refused(f"`{text[at:end]}` is not taken: join commands with `|`, `&&`, `||` or `;`, and run none in the background.")
+            tokens.append(_OPERATORS[text[at:end]])
+            at = end
+        else:
+            found = _word(text, at)
+            if isinstance(found, Refused):
+                return found
+            word, at = found
+            tokens.append(word)
+    return tokens
+
+
+def _word(text: str, at: int) -> tuple[Word, int] | Refused:
+    """The word that begins at `at`, and where it ends."""
+    letters: list[str] = []
+    marks: list[str] = []
+    while at < len(text) and text[at] not in " \t|&;":
+        character = text[at]
+        if character in "'\"":
+            piece = _quoted(text, at)
+        elif character == "\\":
+            piece = (text[at + 1], at + 2) if at + 1 < len(text) else Refused("The command ends in a backslash.")
+        elif character in _FORBIDDEN and (character not in "#~" or not letters):
+            return Refused(_FORBIDDEN[character])
+        else:
+            letters.append(character)
+            marks.append("-")
+            at += 1
+            continue
+        if isinstance(piece, Refused):
+            return piece
+        inner, at = piece
+        letters += inner
+        marks += "q" * len(inner)
+    return Word("".join(letters), "".join(marks)), at
+
+
+def _quoted(text: str, at: int) -> tuple[str, int] | Refused:
+    """The inside of the quotes that open at `at`, and where they end."""
+    quote = text[at]
+    if quote == "'":
+        end = text.find("'", at + 1)
+        return (text[at + 1 : end], end + 1) if end >= 0 else Refused("A quote is not closed.")
+    inner: list[str] = []
+    at += 1
+    while at < len(text) and text[at] != '"':
+        if text[at] in "$`":
+            return Refused(_FORBIDDEN[text[at]])
+        if text[at] == "\\" and text[at + 1 : at + 2] in ("$", "`", '"', "\\"):
+            at += 1
+        inner.append(text[at : at + 1])
+        at += 1
+    return ("".join(inner), at + 1) if at < len(text) else Refused("A quote is not closed.")
+
+
+def _part(words: list[Word]) -> str | Refused:
+    """One simple command, judged and written anew."""
+    if not words:
+        return Refused("A command is missing.")
+    name, rest = words[0].text, words[1:]
+    if name == "find":
+        return _find(rest)
+    if name == "git":
+        return _git(rest)
+    rules = COMMANDS.get(name)
+    if rules is None:
+        return Refused(f"`{name[:40]}` is not among the commands that only read: {', '.join([*COMMANDS, 'find', 'git'])}.")
+    problem = _flags_problem(name, [word.text for word in rest], rules)
+    return Refused(problem) if problem else " ".join([name, *(_written(word, expand=rules.operands is None) for word in rest)])
+
+
+def _written(word: Word, *, expand: bool = False) -> str:
+    """The word for the shell: quoted, except for globs where they are to expand. A glob at the start gets `./`, so that no file name
+    becomes a flag.
+    """
+    if not (expand and word.globs):
+        return shlex.quote(word.text)
+    pieces = [c if c in "*?" and q == "-" else shlex.quote(c) for c, q in zip(word.text, word.quoted, strict=True)]
+    return ("./" if pieces[0] in ("*", "?") else "") + "".join(pieces)
+
+
+def _flags_problem(name: str, words: list[str], rules: Command) -> str | None:
+    """What is wrong with a command's words, or None."""
+    if rules.free:
+        return None
+    operands: list[str] = []
+    waiting = ""
+    for index, word in enumerate(words):
+        if waiting:
+            if word.startswith("-") and not _SIGNED_NUMBER.match(word):
+                return f"The value of `{waiting}` begins with a dash: write it in one word with its flag."
+            waiting = ""
+        elif word == "--":
+            operands += words[index + 1 :]
+            break
+        elif not word.startswith("-") or word == "-":
+            operands.append(word)
+        else:
+            needs = _needs_value(word, rules)
+            if needs is None:
+                return f"`{name} {word[:40]}` is not among the flags that only read."
+            waiting = word if needs else ""
+    return _operands_problem(name, operands, rules)
+
+
+def _operands_problem(name: str, operands: list[str], rules: Command) -> str | None:
+    if rules.operands is not None and len(operands) > rules.operands:
+        return f"`{name}` is given too many words."
+    if name == "date" and any(not word.startswith("+") for word in operands):
+        return "`date` takes only a format that begins with `+`."
+    return None
+
+
+def _needs_value(word: str, rules: Command) -> bool | None:
+    """Whether the flag word takes the next word as its value; None when the flag is not allowed."""
+    if word.startswith("--"):
+        long, equals, _ = word[2:].partition("=")
+        if equals or long not in rules.long:
+            allowed = long in rules.long_valued
+            return (not equals) if allowed else None
+        return False
+    if rules.numbers and _NUMBER_FLAG.fullmatch(word):
+        return False
+    for index, letter in enumerate(word[1:], start=1):
+        if letter in rules.valued:
+            return index == len(word) - 1
+        if letter not in rules.flags:
+            return None
+    return False
+
+
+def _find(words: list[Word]) -> str | Refused:
+    waiting = ""
+    for word in words:
+        text = word.text
+        if waiting:
+            waiting = ""
+        elif text in FIND_VALUED:
+            waiting = text
+        elif text.startswith("-") and text not in FIND_TESTS | FIND_OPTIONS:
+            return Refused(f"`find {text[:40]}` is not among the tests that only read.")
+    if waiting:
+        return Refused(f"`find {waiting}` needs a value.")
+    return " ".join(["find", *(_written(word) for word in words)])
+
+
+def _git(words: list[Word]) -> str | Refused:
+    texts = [word.text for word in words]
+    if texts and texts[0] == "--no-pager":
+        texts = texts[1:]
+    if not texts or texts[0] not in GIT:
+        return Refused(f"Of git only these are taken, without flags before them: {', '.join(GIT)}.")
+    problem = _flags_problem(f"git {texts[0]}", texts[1:], GIT[texts[0]])
+    if problem:
+        return Refused(problem)
+    if any(_PROGRAM_FORMAT in text for text in texts):
+        return Refused("`%G` starts a program that checks signatures.")
+    return " ".join(["git", "--no-pager", texts[0], *GIT_FORCED[texts[0]], *(shlex.quote(text) for text in texts[1:])])

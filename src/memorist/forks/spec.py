@@ -1,0 +1,149 @@
+"""What a fork is asked to do, what it may do, and the receipt that it leaves. Values only."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Usage
+from memorist.ports import Request
+
+
+class EditOnly(Struct, frozen=True, tag="edit_only"):
+    """Only an edit of one exact file; nothing else, not even reading. For notes and living documents."""
+
+    path: Path
+
+
+class FolderAccess(Struct, frozen=True, kw_only=True, tag="folder_access"):
+    """Read, search, a read-only shell, and (with `write`) edits and new files inside one folder. For memory upkeep."""
+
+    folder: Path
+    write: bool = True
+    read_anywhere: bool = True
+    """False boxes reading into the folder too; the shell is then denied, since the paths that a command reads are not judged."""
+
+
+class NoTools(Struct, frozen=True, tag="no_tools"):
+    """Every call is denied: the fork is asked for text only (a summary)."""
+
+
+Permission = EditOnly | FolderAccess | NoTools
+
+
+class EditWay(StrEnum):
+    """How the fork changes files."""
+
+    AUTO = "auto"
+    """`TOOLS` where the parent's tools can edit, else `TEXT`."""
+    TOOLS = "tools"
+    """Through the file tools that the parent's request already offers."""
+    TEXT = "text"
+    """In the answer's text, as `<edit>` and `<write>` elements."""
+    JSON = "json"
+    """In the answer's text, as one JSON object; for small models, whose tool calls and tags often do not parse (parts.md)."""
+    ANSWER = "answer"
+    """Not at all: the answer's text is what is wanted."""
+
+
+class ParentCall(Struct, frozen=True):
+    """The parent's last request and the reply to it, in the parent's wire format. Neither is ever changed."""
+
+    request: Request
+    reply: JsonObject | None = None
+
+
+class ForkLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a fork is stopped, whatever it still wants to do."""
+
+    turns: int = 5
+    """Answers of the model. Reads in one, edits in the next, mends after: five is what memory extraction allows (claude-code.md 8)."""
+    requests: int = 8
+    """Requests sent, retries included: five turns and a few retries of an overloaded provider."""
+    tokens: int = 200_000
+    """Input that was not read from the cache, and output: one cold start on a full window of 200,000 tokens, and no second."""
+    seconds: float = 120.0
+    """Wall time: background work that takes longer than two minutes is stale when it ends."""
+    repeats: int = 3
+    """Equal calls with equal results, in different turns: the third proves that the model is going round in a circle."""
+    output: int = 16_000
+    """Output tokens asked for where the request is a new one (digest): full notes of 12,000 tokens and room around them. A request that
+    extends the parent's keeps the parent's own limit, since a change of it can void the cache.
+    """
+
+
+class ForkSpec(Struct, frozen=True, kw_only=True):
+    """One run of a fork."""
+
+    label: str
+    """What it is for, in one word: `session_memory`, `extraction` … One run at a time per label."""
+    why: str
+    """What set it off, for the person who reads the receipt."""
+    instruction: str
+    """The task, as the last user message."""
+    permission: Permission
+    parent: ParentCall | None = None
+    digest: str | None = None
+    """What another model than the parent's is shown instead of the full history (FK-7)."""
+    limits: ForkLimits = ForkLimits()
+    edits: EditWay = EditWay.AUTO
+    given: tuple[Path, ...] = ()
+    """Files whose present text the instruction holds: they count as read."""
+    one_round: bool = False
+    """Stop after the first turn in which every call succeeded and a file changed, without asking the model whether it is done: a request
+    less.
+    """
+
+
+class Outcome(StrEnum):
+    """How a run ended. `changed` and `unchanged` are read from the files' bytes, never from what the model says."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    OVER_LIMIT = "over_limit"
+    LOOPED = "looped"
+    CANCELLED = "cancelled"
+    REPLACED = "replaced"
+    """It never ran: a newer call with the same label took its place in the queue."""
+
+
+class FileChange(Struct, frozen=True):
+    """A file that holds other bytes after the run than before. Sizes in bytes; `before` is None for a new file, `after` for one that is
+    gone.
+    """
+
+    path: str
+    before: int | None
+    after: int | None
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """What a fork did and what it cost."""
+
+    label: str
+    why: str
+    model: str
+    started: float
+    """Seconds since the epoch, UTC."""
+    seconds: float = 0.0
+    requests: int = 0
+    """Requests sent, retries included."""
+    turns: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+    """None when a price is not known."""
+    files: tuple[FileChange, ...] = ()
+    denied: tuple[str, ...] = ()
+    """The reason of each denied call, in order."""
+    outcome: Outcome
+    said: str = ""
+    """The last answer's text; or, where the run did not end by itself, why it stopped."""
+
+
+def replaced_receipt(spec: ForkSpec, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED) -> Receipt:
+    """The receipt of a call that never ran. `now` in seconds since the epoch."""
+    return Receipt(label=spec.label, why=spec.why, model=model, started=now, outcome=outcome, said="It did not run.")

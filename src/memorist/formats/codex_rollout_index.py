@@ -1,0 +1,259 @@
+"""First pass over a Codex rollout file: what each line is, what the session is, and which turns were taken back (codex.md 3.7 and part 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import Message, Origin
+from memorist.formats.codex_rollout_records import MetaLine, MetaPayload, TurnLine, TurnPayload, UndatedItemLine
+from memorist.formats.codex_rollout_turns import Turns
+from memorist.formats.jsonl import FAILURES, mended, seconds
+from memorist.formats.openai_responses_items import CALLS, MESSAGE_KINDS, OUTPUTS, read_item
+from memorist.formats.recorded import Head, Line
+
+BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
+COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, UNTYPED = range(7, 14)
+"""Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients wrote them."""
+
+_KINDS = ("", " ", "response_item", "item", "user_message", "agent_message", "agent_reasoning")
+_MORE_KINDS = ("token_count", "thread_rolled_back", "compacted", "turn_context", "session_meta", "task_started", "untyped")
+_EVENTS = {kind: code for code, kind in enumerate((*_KINDS, *_MORE_KINDS)) if code in (4, 5, 6, COUNT, ROLLBACK, STARTED)}
+_EVENTS["turn_started"] = STARTED
+_RECORDS = {"response_item": ITEM, "compacted": COMPACTED, "turn_context": CONTEXT, "session_meta": META}
+_ITEM_KINDS = MESSAGE_KINDS | CALLS.keys() | OUTPUTS.keys() | {"reasoning"}
+_UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigger", "other"})
+"""Items that a client leaves out of its history (codex.md sections 3.1 and 3.8)."""
+_TELLING = (CONTEXT, STARTED, META, UNTYPED)
+_MOST_KINDS = 250
+KEPT_BYTES = 16 * 1024 * 1024
+"""Bytes of lines that are kept from the first pass, so that files up to about this size are read from the disk once."""
+_TYPE, _PAYLOAD = b'"type":"', b'"payload":{"type":"'
+_BRACE = ord("}")
+"""Stands before the end of a line that is not cut off."""
+KEPT_BYTES = 16 * 1024 * 1024
+"""Bytes of lines that are kept from the first pass, so that files up to about this size are read from the disk once."""
+_TYPE, _PAYLOAD = b'"type":"', b'"payload":{"type":"'
+_BRACE = ord("}")
+"""Stands before the end of a line that is not cut off."""
+_ENDS = (b"}\n", b"}", b"}\r\n")
+"""How a line that is not cut off ends."""
+
+
+class _Payload(Struct, gc=False):
+    type: str | None = None
+    role: str | None = None
+    num_turns: int | None = None
+
+
+class _Probe(Struct, gc=False):
+    type: str | None = None
+    payload: _Payload | None = None
+    role: str | None = None
+
+
+class _Kind(Struct, gc=False):
+    type: str | None = None
+
+
+_probe = msgspec.json.Decoder(_Probe).decode
+_kind = msgspec.json.Decoder(_Kind).decode
+_undated = msgspec.json.Decoder(UndatedItemLine).decode
+_meta = msgspec.json.Decoder(MetaLine).decode
+_bare_meta = msgspec.json.Decoder(MetaPayload).decode
+_turn = msgspec.json.Decoder(TurnLine).decode
+
+
+class Index:
+    """What the first pass found out."""
+
+    def __init__(self) -> None:
+        self.codes = bytearray(1)
+        """A code for each line, from line 1."""
+        self.kinds: dict[str, int] = {kind: code for code, kind in enumerate((*_KINDS, *_MORE_KINDS))}
+        self.kept: list[Line] = []
+        """The first lines."""
+        self.whole = False
+        """Whether those are all."""
+        self.turns = Turns()
+        self.rollbacks: dict[int, tuple[int, int]] = {}
+        """For the line of a marker, the turns and the messages that it took back."""
+        self.meta: MetaLine | None = None
+        self.turn = TurnPayload()
+        self.by_events = False
+        """Whether the file has no history items, so that its events are the conversation."""
+
+    def head(self) -> Head:
+        """The session as a whole; the first `session_meta` counts, later ones may come from a fork."""
+        line = self.meta or MetaLine(MetaPayload())
+        meta = line.payload
+        given = meta.base_instructions or meta.instructions
+        text = given.get("text") if isinstance(given, dict) else given
+        return Head(
+            session=meta.id or meta.session_id or "",
+            format="codex",
+            cwd=meta.cwd or self.turn.cwd or "",
+            model=self.turn.model or "",
+            version=meta.cli_version or "",
+            branch=(meta.git.branch if meta.git else None) or "",
+            started=seconds(meta.timestamp or line.timestamp),
+            window=self.turn.model_context_window,
+            instructions=text if isinstance(text, str) else "",
+        )
+
+
+def build(lines: Iterable[Line]) -> Index:
+    """Say what every line is; where turns were taken back, go through the lines once more to find out which."""
+    index = Index()
+    known: dict[bytes, int] = {}
+    add_code, keep = index.codes.append, index.kept.append
+    room = KEPT_BYTES
+    for line in lines:
+        _, data, problem = line
+        if room >= 0:
+            room -= len(data)
+            keep(line)
+        if problem or not data or data.isspace():
+            add_code(PROBLEM if problem else BLANK)
+            continue
+        start = _start(data)
+        code = known.get(start, BLANK)
+        if not code:
+            code = _look(index, data)
+            if start and code != PROBLEM:
+                known[start] = code
+        add_code(code)
+        if code in _TELLING:
+            _note(index, code, data)
+    index.whole = room >= 0
+    index.by_events = ITEM not in index.codes and BARE_ITEM not in index.codes
+    if ROLLBACK in index.codes:
+        _follow_turns(index, lines)
+    return index
+
+
+def _start(data: bytes) -> bytes:
+    """The bytes from the type to the payload's type, which tell what most lines are without a look at their JSON; empty where they do not."""
+    payload = data.find(_PAYLOAD, 30, 160)
+    if payload < 0 or data[-2] != _BRACE:
+        return b""
+    end = data.find(b'"', payload + len(_PAYLOAD), payload + 100)
+    return b"" if end < 0 else data[data.find(_TYPE, 0, payload) : end]
+
+
+def _look(index: Index, data: bytes) -> int:
+    """What a line is, by its JSON; after repair where it needs one, by its kind alone where its fields are of other shapes."""
+    sound: bytes | None = data
+    for _ in range(2):
+        try:
+            return _code(index, _probe(sound or b""))
+        except FAILURES:
+            pass
+        try:
+            kind = _kind(sound or b"").type
+        except FAILURES:
+            sound = mended(data)
+            continue
+        return PROBLEM if kind in _RECORDS else _code(index, _Probe(type=kind))
+    return PROBLEM
+
+
+def _code(index: Index, probe: _Probe) -> int:
+    kind = probe.type or "unknown"
+    if probe.payload is None:
+        if kind in _ITEM_KINDS:
+            return BARE_ITEM
+        if probe.type is None and index.meta is None:
+            return UNTYPED
+    elif kind == "event_msg":
+        kind = probe.payload.type or kind
+        if kind in _EVENTS:
+            return _EVENTS[kind]
+    elif kind in _RECORDS:
+        if kind != "response_item" or probe.payload.type not in _UNRECORDED:
+            return _RECORDS[kind]
+        kind = probe.payload.type or kind
+    code = index.kinds.get(kind, BLANK)
+    if code > UNTYPED:
+        return code
+    if len(index.kinds) >= _MOST_KINDS or code or not kind.strip():
+        kind = "unknown"
+    return index.kinds.setdefault(kind, len(index.kinds))
+
+
+def _note(index: Index, code: int, data: bytes) -> None:
+    """Keep what the line says about the session; the first that says it decides."""
+    if code in (CONTEXT, STARTED):
+        known = index.turn
+        if known.model and known.cwd and known.model_context_window:
+            return
+        turn = turn_of(data)
+        known.model, known.cwd = known.model or turn.model, known.cwd or turn.cwd
+        known.model_context_window = known.model_context_window or turn.model_context_window
+    elif index.meta is None:
+        index.meta = _try_meta(data) if code == META else _try_bare_meta(data)
+
+
+def _follow_turns(index: Index, lines: Iterable[Line]) -> None:
+    """Find the stretches that were taken back."""
+    turns = index.turns
+    for number, data, _ in lines:
+        code = index.codes[number] if number < len(index.codes) else BLANK
+        if code == STARTED:
+            turns.started(number)
+        elif code == ROLLBACK:
+            index.rollbacks[number] = turns.take_back(_turns_of(data), number)
+        elif code == USER_EVENT and index.by_events:
+            turns.said(number, typed=True, context=False)
+        elif code in (AGENT_EVENT, REASONING_EVENT) and index.by_events:
+            turns.said(number, typed=False, context=False)
+        elif code in (ITEM, BARE_ITEM) and (message := item_of(data, number, bare=code == BARE_ITEM)) is not None:
+            typed = message.origin in (Origin.USER, Origin.AGENT) and message.role == "user"
+            turns.said(number, typed=typed, context=not typed and message.role in ("user", "developer", "system"))
+
+
+def _turns_of(data: bytes) -> int:
+    try:
+        payload = _probe(data).payload
+    except FAILURES:
+        return 0
+    return (payload.num_turns if payload else None) or 0
+
+
+def item_of(data: bytes, number: int, *, bare: bool) -> Message | None:
+    """The message of a line with a history item; None where it is damaged past mending."""
+    sound: bytes | None = data
+    for _ in range(2):
+        try:
+            payload = msgspec.json.decode(sound or b"") if bare else _undated(sound or b"").payload
+        except FAILURES:
+            sound = mended(data)
+            continue
+        return read_item(payload, f"item-{number}")
+    return None
+
+
+def turn_of(data: bytes) -> TurnPayload:
+    """What a line says about a turn; nothing when its fields are of other shapes."""
+    try:
+        return _turn(data).payload
+    except FAILURES:
+        return TurnPayload()
+
+
+def _try_bare_meta(data: bytes) -> MetaLine | None:
+    """The first line of the oldest clients: the session's facts, without a type."""
+    try:
+        meta = _bare_meta(data)
+    except FAILURES:
+        return None
+    return MetaLine(meta) if meta.id and meta.timestamp else None
+
+
+def _try_meta(data: bytes) -> MetaLine | None:
+    try:
+        return _meta(data)
+    except FAILURES:
+        return None

@@ -1,0 +1,185 @@
+"""Codex rollout files, read into the live conversation (codex.md section 3.7 and part 5, clients.md section 1.3).
+
+The lines are gone through twice: once for what each line is and which turns were taken back, once for the content. The order of the file is the
+order of the conversation. What an event repeats from the history is left aside; a file of events alone is read from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from memorist.core.messages import Block, Message, Origin, Role, Text, Thinking
+from memorist.formats.codex_rollout_index import (
+    AGENT_EVENT,
+    BARE_ITEM,
+    COMPACTED,
+    CONTEXT,
+    COUNT,
+    ITEM,
+    PROBLEM,
+    REASONING_EVENT,
+    ROLLBACK,
+    STARTED,
+    UNTYPED,
+    USER_EVENT,
+    Index,
+    build,
+    turn_of,
+)
+from memorist.formats.codex_rollout_records import CompactedLine, CountLine, ItemLine, SpokenLine, TokenCounts, UndatedItemLine
+from memorist.formats.harness import origin_of
+from memorist.formats.jsonl import FAILURES, MALFORMED, REPLACED, epoch, mended, reason, seconds
+from memorist.formats.openai_responses_items import read_item
+from memorist.formats.recorded import Aside, Boundary, Entry, Line, Lines, Measured, Mend, RolledBack, Skip
+
+_item = msgspec.json.Decoder(ItemLine).decode
+_undated = msgspec.json.Decoder(UndatedItemLine).decode
+_count = msgspec.json.Decoder(CountLine).decode
+_compacted = msgspec.json.Decoder(CompactedLine).decode
+_spoken = msgspec.json.Decoder(SpokenLine).decode
+
+_MODEL = Origin.MODEL
+_EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)
+_LIVE_CODES = (ITEM, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED)
+"""What goes away with the turn that it belongs to."""
+
+
+def read(lines: Lines) -> Iterator[Entry]:
+    """Read a rollout: the Head, then the conversation, and all else as Aside, Skip or Mend where it stands."""
+    index = build(lines)
+    yield index.head()
+    yield from _Reading(index).entries(index.kept if index.whole else lines)
+
+
+class _Reading:
+    """The second pass, with what it has to remember."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.names = list(index.kinds)
+        self.last = len(index.codes) - 1
+        self.model = ""
+        self.turn = ""
+        self.reply: str | None = None
+        """The reply that is under way; ended by a user's or a tool's words."""
+        self.context: int | None = None
+        self.total: TokenCounts | None = None
+
+    def entries(self, lines: Iterable[Line]) -> Iterator[Entry]:
+        """Everything but the head."""
+        end, all_codes, names = self.last + 1, self.index.codes, self.names
+        repeats = () if self.index.by_events else _EVENT_CODES
+        stretches = iter([*self.index.turns.stretches, (end, end)])
+        first, after = next(stretches)
+        for number, data, problem in lines:
+            if number >= end:
+                break  # the file has grown since the first pass
+            code = all_codes[number]
+            if number >= after:
+                first, after = next(stretches)
+            if code <= PROBLEM:
+                if code == PROBLEM:
+                    yield Skip(number, problem or reason(data, last=number == self.last))
+            elif number >= first and code in _LIVE_CODES:
+                yield Aside("rolled_back", number, data.rstrip())
+            elif code > UNTYPED or code in repeats:
+                yield Aside(names[code], number, data.rstrip())
+            else:
+                try:
+                    yield self._entry(code, number, data)
+                except FAILURES:
+                    yield from self._after_mending(code, number, data)
+
+    def _after_mending(self, code: int, number: int, data: bytes) -> tuple[Entry, ...]:
+        if code == ITEM:
+            try:
+                return (self._message(read_item(_undated(data).payload, f"item-{number}"), None, number),)
+            except FAILURES:
+                pass
+        repaired = mended(data)
+        try:
+            if repaired is None:
+                return (Skip(number, reason(data, last=number == self.last)),)
+            return Mend(number, REPLACED), self._entry(code, number, repaired)
+        except FAILURES:
+            return (Skip(number, MALFORMED),)
+
+    def _entry(self, code: int, number: int, data: bytes) -> Entry:
+        """The entry of a line by what it is. Raises one of `FAILURES`."""
+        if code == ITEM:
+            record = _item(data)
+            return self._message(read_item(record.payload, f"item-{number}"), epoch(record.timestamp), number)
+        found: Entry | None = None
+        if code == COUNT:
+            found = self._measured(number, data)
+        elif code == BARE_ITEM:
+            found = self._message(read_item(msgspec.json.decode(data), f"item-{number}"), None, number)
+        elif code in _EVENT_CODES:
+            found = self._event(code, number, data)
+        elif code == COMPACTED:
+            found = self._boundary(number, data)
+        elif code == ROLLBACK:
+            found = RolledBack(*self.index.rollbacks[number], number)
+        elif code in (CONTEXT, STARTED):
+            turn = turn_of(data)
+            self.model, self.turn = turn.model or self.model, turn.turn_id or self.turn
+        return found or Aside(self.names[code], number, data.rstrip())
+
+    def _message(self, message: Message, timestamp: float | None, number: int) -> Message:
+        """The message with what its line and its turn add."""
+        if message.origin is not _MODEL:
+            if message.role in ("user", "tool"):
+                self.reply = None
+            return replace(message, timestamp=timestamp, line=number)
+        if self.reply is None:
+            self.reply = f"{self.turn or 'reply'}-{number}"
+        return replace(message, timestamp=timestamp, line=number, reply_id=self.reply, model=self.model or None)
+
+    def _event(self, code: int, number: int, data: bytes) -> Message:
+        """What was said, in a file that has no history items."""
+        record = _spoken(data)
+        text = record.payload.message or record.payload.text or ""
+        role: Role = "user" if code == USER_EVENT else "assistant"
+        block: Block = Thinking(text) if code == REASONING_EVENT else Text(text)
+        origin = origin_of(text) if role == "user" else Origin.MODEL
+        return self._message(Message(id=f"event-{number}", role=role, blocks=(block,), origin=origin), seconds(record.timestamp), number)
+
+    def _measured(self, number: int, data: bytes) -> Measured | None:
+        """The count of a call; None where the line repeats the last count, or tells of rate limits alone."""
+        info = _count(data).payload.info
+        if info is None or info.last_token_usage is None or (self.total is not None and info.total_token_usage == self.total):
+            return None
+        self.total = info.total_token_usage
+        last = info.last_token_usage
+        self.context = last.total_tokens or last.input_tokens + last.output_tokens
+        return Measured(
+            context=self.context,
+            line=number,
+            input=max(0, last.input_tokens - last.cached_input_tokens),
+            cache_read=last.cached_input_tokens,
+            output=last.output_tokens,
+            window=info.model_context_window,
+        )
+
+    def _boundary(self, number: int, data: bytes) -> Boundary:
+        """A compaction. An old one has no replacement history: its summary alone then stands for what was before."""
+        record = _compacted(data)
+        about = record.payload
+        if about.replacement_history is not None:
+            replacement = tuple(
+                replace(read_item(item, f"item-{number}-{place}"), line=number) for place, item in enumerate(about.replacement_history)
+            )
+        else:
+            summary = Text(about.message or "")
+            replacement = (Message(id=f"item-{number}-0", role="user", blocks=(summary,), origin=Origin.SUMMARY, line=number),)
+        before, self.context, self.reply = self.context, None, None
+        return Boundary(
+            id=about.window_id or f"compaction-{number}",
+            line=number,
+            tokens_before=before,
+            timestamp=seconds(record.timestamp),
+            replacement=replacement,
+        )

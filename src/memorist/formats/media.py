@@ -1,0 +1,73 @@
+"""Pictures and documents carried from one wire format's form to another's.
+
+Anthropic writes `{"type": "base64" | "url" | "text" | "file" …}`; Responses and Chat Completions write links, with `data:` URLs for inline
+bytes. A file id belongs to one provider's store and cannot be carried over.
+"""
+
+from __future__ import annotations
+
+from memorist.core.messages import Document, Image, JsonObject
+
+_PDF = "application/pdf"
+
+
+def image_link(image: Image) -> str | None:
+    """The picture as a URL (`data:` for inline bytes); None when it is only known by a file id."""
+    source = image.source
+    kind = source.get("type")
+    if kind == "image_url":
+        holder = source.get("image_url")
+        return _text(holder.get("url")) if isinstance(holder, dict) else None
+    if kind == "input_image":
+        return _text(source.get("image_url"))
+    return _link(source)
+
+
+def document_link(document: Document) -> str | None:
+    """The document as a URL (`data:` for inline bytes); None when it is plain text or only known by a file id."""
+    source = document.source
+    kind = source.get("type")
+    if kind == "file":
+        holder = source.get("file")
+        return _text(holder.get("file_data")) if isinstance(holder, dict) else None
+    if kind == "input_file":
+        return _text(source.get("file_data")) or _text(source.get("file_url"))
+    return _link(source)
+
+
+def document_text(document: Document) -> str | None:
+    """The words of a document that the wire carries as plain text."""
+    source = document.source
+    return _text(source.get("data")) if source.get("type") == "text" else None
+
+
+def document_name(document: Document) -> str:
+    """A file name for the document: its own, or a plain one; OpenAI asks for one with inline bytes."""
+    holder = document.source.get("file")
+    places = (document.extra, document.source, holder if isinstance(holder, dict) else None)
+    for place in places:
+        for key in ("filename", "title"):
+            if place is not None and (name := _text(place.get(key))):
+                return name
+    return "document.pdf"
+
+
+def anthropic_source(link: str) -> JsonObject:
+    """A link in Anthropic's form: base64 for a `data:` URL, else the URL."""
+    head, comma, data = link.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return {"type": "base64", "media_type": head[5:-7] or _PDF, "data": data}
+    return {"type": "url", "url": link}
+
+
+def _link(source: JsonObject) -> str | None:
+    if source.get("type") == "url":
+        return _text(source.get("url"))
+    data = _text(source.get("data"))
+    if source.get("type") != "base64" or data is None:
+        return None
+    return f"data:{source.get('media_type') or _PDF};base64,{data}"
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

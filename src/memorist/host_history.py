@@ -1,0 +1,141 @@
+"""What a host has shown of its conversation so far, so that each request costs only what is new in it. Pure.
+
+A host sends the whole history with every request. The newest few entries are compared with what was sent before (a host may move its cache mark,
+which changes old entries a little); what follows them is new. When the old part does not fit any more, the host has rewritten its history, and
+everything is looked at once.
+
+Messages get ids from what they say, with a number for repetition, so that a message is the same one in the reply, in the next request, in the
+transcript on disk and after a restart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.messages import Message, Text, ToolResult, ToolUse, Unknown
+from memorist.formats.codec import Codec
+
+WINDOW = 8
+"""How many of the newest known entries are compared: more than the cache marks (4) that a request may carry."""
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+class News(Struct, frozen=True):
+    """What a request holds that was not known: its new messages, and whether the older part was rewritten."""
+
+    messages: tuple[Message, ...]
+    rewritten: bool = False
+
+
+def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
+    """A copy of a part of a request as it goes over the wire: the SDKs' reply objects, which hosts put back into the history, become plain objects."""
+    if isinstance(value, dict):
+        return {key: as_sent(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_sent(inner) for inner in value]
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    return value
+
+
+def fingerprint(message: Message) -> str:
+    """Sixteen hex digits for what a message says: role, texts, calls and results; not its extras, so that an echo of a reply is the same."""
+    digest = hashlib.blake2b(message.role.encode(), digest_size=8)
+    for part in _said(message):
+        digest.update(b"\0" + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _said(message: Message) -> Iterator[str]:
+    for block in message.blocks:
+        match block:
+            case Text(text=text):
+                yield text
+            case ToolUse(id=use, name=name):
+                yield f"{use} {name}"
+            case ToolResult(tool_use_id=use):
+                yield f"{use} {block.text}"
+            case Unknown(kind=kind, raw=raw):
+                yield f"{kind} {_encode(raw).decode()}"
+            case _:
+                yield type(block).__name__
+
+
+class HostHistory:
+    """The host's history as last sent. `known` are ids of messages that a transcript on disk holds already."""
+
+    def __init__(self, codec: Codec, known: Iterable[str] = ()) -> None:
+        self._codec = codec
+        self._items: list[Any] = []
+        self._known = set(known)
+        self._seen: Counter[str] = Counter()
+        self._echo: deque[str] = deque()
+
+    @property
+    def items(self) -> list[Any]:
+        """A copy of the list of entries as they were last sent; the entries themselves are never changed."""
+        return list(self._items)
+
+    def sent(self, items: Sequence[Any]) -> News:
+        """Take the history of a request that is about to be sent, and tell what is new in it."""
+        start = self._common(items)
+        if start is None:
+            self._items = []
+            self._seen.clear()
+            self._echo.clear()
+            return News(self._take(items), rewritten=True)
+        return News(self._take(items[start:]))
+
+    def observed(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Take a reply; the entries that echo it in the next request are not new then. Gives the messages with their ids."""
+        named = tuple(self._named(message) for message in messages)
+        self._known.update(message.id for message in named)
+        self._echo.extend(fingerprint(message) for message in messages)
+        return named
+
+    def _common(self, items: Sequence[Any]) -> int | None:
+        """Index of the first new entry, after the newest known ones were brought up to date; None when the old part does not fit."""
+        count = len(self._items)
+        if len(items) < count:
+            return None
+        first = max(0, count - WINDOW)
+        for index in range(first, count):
+            now = as_sent(items[index])
+            if now == self._items[index]:
+                continue
+            if self._fingerprints(now, index) != self._fingerprints(self._items[index], index):
+                return None
+            self._items[index] = now
+        return count
+
+    def _fingerprints(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
+        return [fingerprint(message) for message in self._codec.decode_item(item, id=str(index))]
+
+    def _take(self, items: Sequence[Any]) -> tuple[Message, ...]:
+        new = []
+        for item in items:
+            kept = as_sent(item)
+            for message in self._codec.decode_item(kept, id=str(len(self._items))):
+                if self._echo and self._echo[0] == fingerprint(message):
+                    self._echo.popleft()
+                    continue
+                named = self._named(message)
+                if named.id not in self._known:
+                    new.append(named)
+                    self._known.add(named.id)
+            self._items.append(kept)
+        self._echo.clear()
+        return tuple(new)
+
+    def _named(self, message: Message) -> Message:
+        mark = fingerprint(message)
+        self._seen[mark] += 1
+        return replace(message, id=f"{mark}-{self._seen[mark]}")

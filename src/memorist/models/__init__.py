@@ -1,0 +1,1 @@
+"""Language models behind the `Model` port: Anthropic Messages, OpenAI Responses, Chat Completions, an embedded small model."""

@@ -1,0 +1,17 @@
+"""How a model's server is reached."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """A key and an address. `base_url` None is the provider's own server. The key is never shown, not even in `repr`."""
+
+    key: str
+    base_url: str | None = None
+    bearer: bool = False
+    """Anthropic only: the key is a token for `Authorization: Bearer`."""
+
+    def __repr__(self) -> str:
+        return f"Access(key=<hidden>, base_url={self.base_url!r}, bearer={self.bearer})"

@@ -1,0 +1,52 @@
+"""Anthropic's Messages API behind the `Model` port, over the official SDK (extra `anthropic`)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from memorist.core.messages import JsonObject
+from memorist.models.access import Access
+from memorist.models.assemble import assemble_anthropic
+from memorist.models.faults import Fault
+from memorist.models.settings import ModelSettings
+from memorist.models.wire_model import WireModel
+from memorist.models.wire_stream import read_stream, status_fault
+from memorist.ports import Clock
+
+
+class AnthropicModel(WireModel):
+    """A model that speaks Messages. Making one needs the extra: it raises ImportError without it."""
+
+    _format = "anthropic"
+    _default_window = 200_000
+
+    def __init__(self, name: str, model: str, access: Access, settings: ModelSettings | None = None, *, clock: Clock | None = None) -> None:
+        import anthropic  # noqa: PLC0415 - an optional extra
+
+        super().__init__(name, model, settings, clock=clock)
+        # The SDK's streams raise the errors of its HTTP library as they are.
+        self._broken: tuple[type[Exception], ...] = (anthropic.APIConnectionError, import_module("httpx2").TransportError)
+        self._refused = anthropic.APIStatusError
+        self._stream = anthropic.AsyncStream[object]
+        self._client = anthropic.AsyncAnthropic(
+            api_key=None if access.bearer else access.key,
+            auth_token=access.key if access.bearer else None,
+            base_url=access.base_url or "https://api.anthropic.com",
+            max_retries=0,
+            timeout=None,
+            default_headers=self._settings.headers,
+        )
+
+    async def close(self) -> None:
+        """Close the connections. May be called twice."""
+        await self._client.close()
+
+    async def _attempt(self, body: JsonObject) -> JsonObject | Fault:
+        sent = {**body, "stream": True}
+        try:
+            async with await self._client.post("/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream) as stream:
+                return await read_stream(stream, assemble_anthropic, self._broken)
+        except self._refused as error:
+            return status_fault(error.status_code, error.message, error.body, error.response.headers)
+        except self._broken as error:
+            return Fault(kind="connection", message=str(error.__cause__ or error))

@@ -1,0 +1,147 @@
+"""A reply put together from the events of its stream, as the body it would have been without streaming. Pure.
+
+Each `assemble_*` takes the decoded events in order and returns the body, or the `Fault` that ended the stream. Unknown events are looked
+over, unknown fields are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from memorist.core.messages import JsonObject
+from memorist.models.faults import Fault, fault_of_object
+
+_CUT = Fault(kind="cut", message="the stream ended before the reply did")
+
+_GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json", "compaction_delta": "content"}
+"""Deltas of Messages whose text is added to the block's."""
+
+
+def assemble_anthropic(events: Iterable[JsonObject]) -> JsonObject | Fault:
+    """The `message` object of a Messages stream."""
+    body: JsonObject | None = None
+    blocks: dict[int, JsonObject] = {}
+    for event in events:
+        kind = event.get("type")
+        if kind == "error":
+            return fault_of_object(event.get("error") or {})
+        if kind == "message_start":
+            body = dict(event["message"])
+        elif body is None:
+            continue
+        elif kind == "content_block_start":
+            blocks[event["index"]] = dict(event["content_block"])
+        elif kind == "content_block_delta":
+            _grow(blocks[event["index"]], event["delta"])
+        elif kind == "content_block_stop":
+            _close(blocks[event["index"]])
+        elif kind == "message_delta":
+            _finish(body, event)
+        elif kind == "message_stop":
+            return body | {"content": [blocks[index] for index in sorted(blocks)]}
+    return _CUT
+
+
+def _grow(block: JsonObject, delta: JsonObject) -> None:
+    kind = str(delta.get("type"))
+    if kind == "signature_delta":
+        block["signature"] = delta["signature"]
+    elif kind == "citations_delta":
+        block["citations"] = [*(block.get("citations") or []), delta["citation"]]
+    elif kind in _GROWING:
+        key = _GROWING[kind]
+        block[key] = (block.get(key) or "") + (delta.get(key) or "")
+
+
+def _close(block: JsonObject) -> None:
+    text = block.pop("partial_json", None)
+    if text:
+        block["input"] = msgspec.json.decode(text)
+
+
+def _finish(body: JsonObject, event: JsonObject) -> None:
+    body.update(event.get("delta") or {})
+    known = {key: value for key, value in (event.get("usage") or {}).items() if value is not None}
+    body["usage"] = (body.get("usage") or {}) | known
+    if "context_management" in event:
+        body["context_management"] = event["context_management"]
+
+
+def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | Fault:
+    """The `response` object of a Responses stream; its items are gathered where the closing event leaves them out."""
+    items: dict[int, JsonObject] = {}
+    for event in events:
+        match event.get("type"):
+            case "error":
+                return fault_of_object(event.get("error") or event)
+            case "response.output_item.done":
+                items[event["output_index"]] = event["item"]
+            case "response.failed":
+                return fault_of_object((event.get("response") or {}).get("error") or {})
+            case "response.completed" | "response.incomplete":
+                body: JsonObject = event["response"]
+                return body if body.get("output") else body | {"output": [items[index] for index in sorted(items)]}
+            case _:
+                continue
+    return _CUT
+
+
+def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | Fault:
+    """The `chat.completion` object of a Chat Completions stream. It is whole once every choice has its finish reason."""
+    body: JsonObject = {}
+    choices: dict[int, JsonObject] = {}
+    for event in events:
+        if event.get("error"):
+            error = event["error"]
+            return fault_of_object(error if isinstance(error, dict) else {"message": str(error)})
+        body.update({key: value for key, value in event.items() if key != "choices" and value is not None})
+        for choice in event.get("choices") or []:
+            _grow_choice(choices.setdefault(choice.get("index", 0), {"message": {"role": "assistant", "content": None}}), choice)
+    if not choices or any(choice.get("finish_reason") is None for choice in choices.values()):
+        return _CUT
+    return body | {"object": "chat.completion", "choices": [_whole(index, choices[index]) for index in sorted(choices)]}
+
+
+def _grow_choice(whole: JsonObject, choice: JsonObject) -> None:
+    for key, value in (choice.get("delta") or {}).items():
+        if key == "tool_calls":
+            calls = whole["message"].setdefault("tool_calls", {})
+            for call in value or []:
+                _grow_call(calls.setdefault(call.get("index", len(calls)), {}), call)
+        elif key == "role":
+            whole["message"]["role"] = value or "assistant"
+        else:
+            whole["message"][key] = _joined(whole["message"].get(key), value)
+    whole.update({key: value for key, value in choice.items() if key not in {"delta", "index"} and value is not None})
+
+
+def _grow_call(whole: JsonObject, call: JsonObject) -> None:
+    """Names and ids come whole, once or in every piece; arguments and input grow."""
+    for key, value in call.items():
+        if key == "index" or value is None:
+            continue
+        if isinstance(value, dict):
+            _grow_call(whole.setdefault(key, {}), value)
+        elif key in {"arguments", "input"}:
+            whole[key] = whole.get(key, "") + value
+        elif value != "":
+            whole[key] = value
+
+
+def _joined(old: object, new: object) -> object:
+    """Texts and lists grow, of anything else the newest counts."""
+    if new is None:
+        return old
+    if isinstance(old, str) and isinstance(new, str):
+        return old + new
+    return [*old, *new] if isinstance(old, list) and isinstance(new, list) else new
+
+
+def _whole(index: int, choice: JsonObject) -> JsonObject:
+    message = choice["message"]
+    if "tool_calls" in message:
+        calls = message["tool_calls"]
+        message = message | {"tool_calls": [{"type": "function", **calls[number]} for number in sorted(calls)]}
+    return {"index": index, **choice, "message": message}

@@ -1,0 +1,121 @@
+"""Why one attempt at a model call failed, as a value: whether to try again, and which of our errors it becomes. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+
+Kind = Literal["status", "connection", "cut", "invalid"]
+"""The provider said no; it was not reached; its answer ended early; its answer was not JSON."""
+
+RETRIED_STATUSES = frozenset({408, 409, 425, 429})
+"""Refusals that pass by themselves; every status from 500 on does too, 529 (Anthropic's overload) among them."""
+
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "insufficient_quota": 429,
+}
+"""Status by error type, for errors that come inside a stream (Anthropic's and OpenAI's error pages)."""
+
+_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length"})
+_LONG_WORDS = re.compile(
+    r"prompt is too long|exceeds? (the |your )?(model'?s? )?(available |maximum |configured )?(context|input token)"
+    r"|maximum context length|context (window|length|limit) (is |was )?exceeded|exceeds? (the )?context (limit|window|size|length)"
+    r"|input tokens exceed|input is too long|too many (input )?tokens in|token count.{0,40}exceeds the maximum",
+    re.IGNORECASE,
+)
+"""Words by which Anthropic, OpenAI, llama.cpp, vLLM, Ollama and Gemini's compatible server say that a request does not fit."""
+
+_HOPELESS_CODES = frozenset({"insufficient_quota", "billing_not_active"})
+"""Codes that come with status 429 and do not pass by waiting (OpenAI's error codes page)."""
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """One failed attempt."""
+
+    kind: Kind
+    message: str
+    status: int | None = None
+    code: str | None = None
+    """The error's type or code in the provider's words."""
+    retry_after: float | None = None
+    """Seconds the provider asks to wait."""
+    retry: bool | None = None
+    """The provider's own word on retrying (`x-should-retry`); None when it said nothing."""
+
+
+def status_of(code: str | None) -> int:
+    """The HTTP status that belongs to an error type named inside a stream; 500 for an unknown one."""
+    return _STATUS_OF_TYPE.get(code or "", 500)
+
+
+def fault_of_object(error: JsonObject) -> Fault:
+    """The fault of an error object that came inside a stream or a reply: `{"type", "code", "message"}` in any of the three formats."""
+    found = error.get("code") or error.get("type")
+    code = found if isinstance(found, str) else None
+    status = found if isinstance(found, int) else status_of(code)
+    return Fault(kind="status", status=status, code=code, message=str(error.get("message") or found or "no reason given"))
+
+
+def too_long(fault: Fault) -> bool:
+    """Whether the provider said that the request does not fit its window."""
+    if fault.status == 413 or fault.code in _LONG_CODES:
+        return True
+    return fault.status in {400, 422, 500} and _LONG_WORDS.search(fault.message) is not None
+
+
+def passes(fault: Fault) -> bool:
+    """Whether another attempt may succeed."""
+    if fault.kind != "status" or fault.status is None:
+        return True
+    if too_long(fault) or fault.code in _HOPELESS_CODES:
+        return False
+    if fault.retry is not None:
+        return fault.retry
+    return fault.status in RETRIED_STATUSES or fault.status >= 500
+
+
+_ADVICE = {
+    401: "check the key",
+    402: "check the account's credit",
+    403: "check what the key may do",
+    404: "check the model's name and the address",
+}
+
+
+def error_of(fault: Fault, model: str, attempts: int) -> ModelError:
+    """The error to raise when `fault` was the last of `attempts`."""
+    said = fault.message.strip().rstrip(".")[:500]
+    if too_long(fault):
+        return ContextTooLong(f"{model} does not take a request of this size ({said}); send less.")
+    if not passes(fault):
+        advice = _ADVICE.get(fault.status or 0, "correct the request")
+        return ModelRefused(f"{model} refused the request with status {fault.status} ({said}); {advice}.")
+    tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    match fault.kind:
+        case "status":
+            return ModelUnavailable(f"{model} answered with status {fault.status} after {tries} ({said}); try later.")
+        case "connection":
+            return ModelUnavailable(f"{model} could not be reached after {tries} ({said}); check the address and the network.")
+        case "cut":
+            return ModelUnavailable(f"{model} broke off its answer after {tries} ({said}); try later.")
+        case "invalid":
+            return ModelUnavailable(f"{model} sent an answer that is not valid after {tries} ({said}); try later.")

@@ -1,0 +1,69 @@
+"""Trying again: when, how long to wait, and when to give up. The schedule is pure; `call` runs it on a clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from memorist.core.messages import JsonObject
+from memorist.errors import ModelTimeout
+from memorist.models.faults import Fault, error_of, passes
+from memorist.models.settings import ModelSettings
+from memorist.ports import Clock
+
+Attempt = Callable[[], Awaitable[JsonObject | Fault]]
+"""One request: the reply's body, or why there is none."""
+
+
+class Answer(NamedTuple):
+    """A reply's body, and how many requests it took."""
+
+    body: JsonObject
+    attempts: int
+
+
+def pause(settings: ModelSettings, failed: int, chance: float, retry_after: float | None) -> float:
+    """Seconds to wait after `failed` attempts (at least 1). `chance` lies between 0 and 1.
+
+    What the provider asks for counts, up to a cap; else the wait doubles from attempt to attempt, up to a cap, less a part left to
+    chance so that many clients do not come back at once.
+    """
+    if retry_after is not None and retry_after >= 0:
+        return min(retry_after, settings.retry_after_cap_seconds)
+    # The exponent is bounded so that no number of attempts overflows.
+    grown = settings.backoff_seconds * settings.backoff_factor ** min(failed - 1, 32)
+    return min(grown, settings.backoff_cap_seconds) * (1.0 - settings.jitter * chance)
+
+
+class Retrying(NamedTuple):
+    """What a call with retries needs: the model's name for messages, settings, clock, and a source of chance between 0 and 1."""
+
+    model: str
+    settings: ModelSettings
+    clock: Clock
+    chance: Callable[[], float]
+
+    async def call(self, attempt: Attempt, limit_seconds: float | None) -> Answer:
+        """Try until there is a reply. The limit counts real time over all attempts and waits.
+
+        Raises `ModelTimeout` when the limit passes, and the error of the last fault when trying again does not help or the attempts are
+        used up. Cancellation passes through.
+        """
+        limit = self.settings.timeout_seconds if limit_seconds is None else limit_seconds
+        try:
+            async with asyncio.timeout(limit):
+                return await self._until_answered(attempt)
+        except TimeoutError as error:
+            raise ModelTimeout(f"{self.model} did not answer within {limit:g} seconds; try later or raise timeout_seconds.") from error
+
+    async def _until_answered(self, attempt: Attempt) -> Answer:
+        failed = 0
+        while True:
+            outcome = await attempt()
+            if not isinstance(outcome, Fault):
+                return Answer(outcome, failed + 1)
+            failed += 1
+            if failed >= self.settings.attempts or not passes(outcome):
+                raise error_of(outcome, self.model, failed)
+            await self.clock.sleep(pause(self.settings, failed, self.chance(), outcome.retry_after))

@@ -1,0 +1,1 @@
+"""Every prompt and template of memorist, as Markdown: a folder for each subsystem."""

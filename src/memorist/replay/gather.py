@@ -1,0 +1,142 @@
+"""Counting while a recorded session goes by. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from memorist.core.messages import Document, Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse
+from memorist.core.tokens import PICTURE_TOKENS, estimate_message, estimate_text
+from memorist.events import Event, HistoryReplaced, NotesUpdated
+from memorist.formats.recorded import Aside, Mend, Skip
+from memorist.replay.record import CommandUse, Compaction, FileUse, Point, Trouble, Update
+from memorist.session_memory.ledger import Ledger
+
+POINTS = 2_000
+"""Points kept for the chart; when there are twice as many, every second one goes."""
+
+LISTED = 200
+"""Skipped lines, mended lines, files, commands and troubles that are listed one by one."""
+
+_KIND_OF_ORIGIN = {
+    Origin.USER: "user",
+    Origin.MODEL: "assistant",
+    Origin.TOOL: "tool results",
+    Origin.INJECTED: "injected",
+    Origin.NOTIFICATION: "injected",
+    Origin.SUMMARY: "summaries",
+    Origin.AGENT: "other agents",
+}
+
+
+class Gathering:
+    """What the report needs to know, in bounded memory."""
+
+    def __init__(self) -> None:
+        self.skipped: list[Skip] = []
+        self.mended: list[Mend] = []
+        self.skips = 0
+        self.mends = 0
+        self.records = 0
+        self.asides: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        self.points: list[Point] = []
+        self.updates: list[Update] = []
+        self.final: Update | None = None
+        self.compactions: list[Compaction] = []
+        self.messages = 0
+        self._stride = 1
+        self._in_final = False
+
+    def aside(self, entry: Aside) -> None:
+        """A record that is no message."""
+        self.records += 1
+        self.asides[entry.kind] += 1
+
+    def skip(self, entry: Skip) -> None:
+        """A line that could not be used."""
+        self.records += 1
+        self.skips += 1
+        self.skipped.append(entry)
+
+    def mend(self, entry: Mend) -> None:
+        """A line that was repaired."""
+        self.mends += 1
+        if len(self.mended) < LISTED:
+            self.mended.append(entry)
+
+    def message(self, message: Message, tokens: int) -> None:
+        """A message went by, and the context has this size now."""
+        self.records += 1
+        self.messages += 1
+        self._count(message)
+        if self.messages % self._stride == 0:
+            self.points.append(Point(self.messages, tokens, message.timestamp))
+            if len(self.points) >= 2 * POINTS:
+                self.points = self.points[1::2]
+                self._stride *= 2
+
+    def _count(self, message: Message) -> None:
+        for block in message.blocks:
+            match block:
+                case Text(text=text, origin=origin):
+                    self.kinds[_KIND_OF_ORIGIN[origin or message.origin]] += estimate_text(text)
+                case Thinking() | RedactedThinking():
+                    self.kinds["thinking"] += estimate_text(block.text if isinstance(block, Thinking) else block.data)
+                case ToolUse():
+                    self.kinds["tool calls"] += _alone(message, block)
+                case ToolResult():
+                    self.kinds["tool results"] += estimate_text(block.text)
+                case Image() | Document():
+                    self.kinds["images"] += PICTURE_TOKENS
+                case _:
+                    self.kinds["other"] += _alone(message, block)
+
+    def told(self, event: Event) -> None:
+        """Listen to the engine."""
+        match event:
+            case NotesUpdated():
+                update = Update(
+                    event.message, self.messages, event.line, event.tokens, event.why, event.way, event.notes_tokens, event.repairs
+                )
+                if self._in_final:
+                    self.final = update
+                else:
+                    self.updates.append(update)
+            case HistoryReplaced():
+                self.compactions.append(Compaction(self.messages, event.line, event.trigger, event.tokens_before, event.tokens_after))
+            case _:
+                pass
+
+    def ending(self) -> None:
+        """What is told from now on belongs to the end of the recording, not to its course."""
+        self._in_final = True
+
+
+def _alone(message: Message, block: ToolUse | object) -> int:
+    only = Message(id=message.id, role=message.role, blocks=(block,), origin=message.origin)  # type: ignore[arg-type]
+    return estimate_message(only)
+
+
+def files_of(ledger: Ledger) -> tuple[FileUse, ...]:
+    """The files that the ledger knows, changed ones first."""
+    uses = [FileUse(relative(note.path, ledger.cwd), note.reads, note.edits) for note in ledger.work.files.files.values()]
+    return tuple(sorted(uses, key=lambda use: (-use.changes, -use.reads, use.path))[:LISTED])
+
+
+def commands_of(ledger: Ledger) -> tuple[CommandUse, ...]:
+    """The commands that the ledger knows, most used first."""
+    uses = [
+        CommandUse(note.text, note.runs, note.failures, note.last.line if note.last else "")
+        for note in ledger.work.commands.commands.values()
+    ]
+    return tuple(sorted(uses, key=lambda use: (-use.runs, use.command))[:LISTED])
+
+
+def troubles_of(ledger: Ledger) -> tuple[Trouble, ...]:
+    """What failed, in order, and what mended it."""
+    return tuple(Trouble(each.what, each.line, each.mended_by or each.mended_line) for each in ledger.work.commands.failures[:LISTED])
+
+
+def relative(path: str, folder: str) -> str:
+    """The path as seen from the session's folder."""
+    return path.removeprefix(folder.rstrip("/") + "/") if folder else path

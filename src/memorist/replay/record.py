@@ -1,0 +1,115 @@
+"""What a replay found out, as values; the report and `--json` are made from it. Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from memorist.core.messages import Usage
+from memorist.formats.recorded import Head, Mend, Skip
+
+
+class Point(Struct, frozen=True):
+    """The context after one message."""
+
+    message: int
+    """Counted from 1."""
+    tokens: int
+    at: float | None = None
+    """Time of the message, seconds since the epoch."""
+
+
+class Update(Struct, frozen=True):
+    """One update of the notes."""
+
+    message: str
+    index: int
+    """Number of messages before it."""
+    line: int
+    tokens: int
+    why: str
+    way: str
+    notes_tokens: int
+    repairs: tuple[str, ...] = ()
+
+
+class Compaction(Struct, frozen=True):
+    """A compaction that the recorded agent made."""
+
+    index: int
+    line: int
+    trigger: str
+    tokens_before: int
+    tokens_after: int
+
+
+class FileUse(Struct, frozen=True):
+    """A file of the session: how often it was read and changed."""
+
+    path: str
+    reads: int
+    changes: int
+
+
+class CommandUse(Struct, frozen=True):
+    """A command of the session: how often it ran, how often it failed, and what its last run said."""
+
+    command: str
+    runs: int
+    failures: int
+    last: str
+
+
+class Trouble(Struct, frozen=True):
+    """Something that failed, and what mended it (empty when nothing did)."""
+
+    what: str
+    error: str
+    mended: str
+
+
+class Receipts(Struct, frozen=True, kw_only=True):
+    """The background work of a session in total. `cost_usd` is None when a price is not known."""
+
+    requests: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+
+
+class SessionRecord(Struct, frozen=True, kw_only=True):
+    """One replayed session."""
+
+    source: str
+    head: Head
+    records: int
+    """Lines of the file that hold anything."""
+    skipped: tuple[Skip, ...]
+    mended: tuple[Mend, ...]
+    asides: dict[str, int]
+    """Records that are no messages of the main conversation, by kind."""
+    messages: int
+    turns: int
+    tokens_peak: int
+    points: tuple[Point, ...]
+    """At most a few thousand, evenly thinned, for the chart."""
+    updates: tuple[Update, ...]
+    final: Update | None = None
+    """The update at the end of the recording, which no threshold called for; None for an empty session."""
+    compactions: tuple[Compaction, ...]
+    kinds: dict[str, int]
+    """Estimated tokens by kind of content: user, assistant, thinking, tool calls, tool results, injected, summaries, images."""
+    files: tuple[FileUse, ...]
+    commands: tuple[CommandUse, ...]
+    troubles: tuple[Trouble, ...]
+    notes: str
+    """The notes at the end, Markdown; empty when there are none."""
+    notes_path: str
+    receipts: Receipts
+    seconds: float
+
+
+class ReplayRecord(Struct, frozen=True, kw_only=True):
+    """All sessions of one `memorist replay`."""
+
+    version: str
+    model: str
+    sessions: tuple[SessionRecord, ...]

@@ -1,0 +1,142 @@
+"""Follow a conversation message by message and tell when its notes are due. Pure: no file, clock or model."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from memorist.core.messages import Message, Origin, Usage
+from memorist.core.pairing import OpenCalls
+from memorist.core.tokens import ContextMeter, family_factor
+from memorist.formats.recorded import Head
+from memorist.session_memory.ledger import Ledger
+from memorist.session_memory.settings import SessionMemorySettings
+from memorist.session_memory.trigger import Due, Progress, due
+
+NEWEST = 24
+"""Messages kept for a digest; about one page of conversation."""
+
+
+class Following:
+    """The state that a running session needs for its notes. Each message costs the same, however many came before.
+
+    A check for due notes is made once a reply: when its usage is known, when a measurement arrives, or, where neither comes, when the next
+    message of another speaker shows that the reply has ended.
+    """
+
+    def __init__(self, settings: SessionMemorySettings, factor: float = 1.0) -> None:
+        self.settings = settings
+        self.meter = ContextMeter(factor)
+        self.ledger = Ledger()
+        self.messages = 0
+        self.turns = 0
+        self.tokens_peak = 0
+        self.newest: deque[Message] = deque(maxlen=NEWEST)
+        """The newest messages, oldest first."""
+        self.safe_message = ""
+        """Id of the newest message after which no tool call was open (SM-10)."""
+        self._open = OpenCalls()
+        self._model: str | None = None
+        self._tokens_at_update = 0
+        self._calls = 0
+        self._reply_calls = 0
+        self._in_reply = False
+        self._unchecked = False
+
+    @property
+    def tokens(self) -> int:
+        """Size of the context now."""
+        return self.meter.tokens
+
+    @property
+    def open_calls(self) -> OpenCalls:
+        """Tool calls without a result."""
+        return self._open
+
+    def begin(self, head: Head) -> None:
+        """What is known of the session as a whole."""
+        self.ledger.cwd = head.cwd or self.ledger.cwd
+        self.ledger.title = head.title or self.ledger.title
+        self.ledger.branch = head.branch or self.ledger.branch
+        if head.model:
+            self.meter.factor = family_factor(head.model)
+
+    def take(self, message: Message) -> Due | None:
+        """Add one message; the notes may be due before it (the reply that it ends) or after it (its usage is known)."""
+        is_model = message.origin is Origin.MODEL
+        before = None
+        if not is_model and self._in_reply:
+            before = self._check() if self._unchecked else None
+            self._in_reply = False
+        if message.model is not None and message.model != self._model:
+            self._model = message.model
+            self.meter.factor = family_factor(message.model)
+        self._add(message, is_model=is_model)
+        if is_model and message.usage is not None:
+            return self._check() or before
+        return before
+
+    def _add(self, message: Message, *, is_model: bool) -> None:
+        self.messages += 1
+        self.newest.append(message)
+        self.meter.add(message)
+        self.tokens_peak = max(self.tokens_peak, self.meter.tokens)
+        self.ledger.add(message)
+        self._open.add(message)
+        if is_model:
+            if not self._in_reply:
+                self._reply_calls = 0
+            self._in_reply = self._unchecked = True
+            calls = len(message.tool_uses)
+            self._reply_calls += calls
+            self._calls += calls
+        elif message.origin is Origin.USER and not message.tool_results:
+            self.turns += 1
+        if not self._open:
+            self.safe_message = message.id
+
+    def measured(self, context: int) -> Due | None:
+        """A provider's own count arrived apart from a message."""
+        self.meter.measured(context)
+        self.tokens_peak = max(self.tokens_peak, self.meter.tokens)
+        return self._check()
+
+    def reply_ended(self, usage: Usage) -> Due | None:
+        """A live reply is complete. Its usage counts if none of its messages carried it."""
+        if not self._unchecked:
+            return None
+        return self.measured(usage.context) if usage.context else self._check()
+
+    def end_turn(self) -> Due | None:
+        """The host says that the reply had no tool calls."""
+        self._reply_calls = 0
+        return self._check()
+
+    def _check(self) -> Due | None:
+        self._unchecked = False
+        return due(self.progress, self.settings)
+
+    @property
+    def progress(self) -> Progress:
+        """What the trigger decides on."""
+        return Progress(
+            tokens=self.tokens,
+            tokens_at_update=self._tokens_at_update,
+            calls=self._calls,
+            last_turn_called=self._reply_calls > 0,
+        )
+
+    def updated(self, tokens: int) -> None:
+        """The notes were brought up to date when the context had this size."""
+        self._tokens_at_update = max(1, tokens)
+        self._calls = 0
+
+    def history_replaced(self, kept: tuple[Message, ...] = ()) -> None:
+        """A compaction replaced the history. Growth counts from the new size, since the notes covered what is gone."""
+        before = self.tokens
+        self._open.clear()
+        self.meter.restart()
+        for message in kept:
+            self.meter.add(message)
+        if self._tokens_at_update:
+            self._tokens_at_update = max(1, self.meter.tokens)
+        self.ledger.boundary(before)

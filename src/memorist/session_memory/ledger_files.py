@@ -1,0 +1,153 @@
+"""The files of a session: what was read, what was changed and how, by path. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct, field
+
+from memorist.session_memory.lexicon import names
+from memorist.session_memory.patches import Change
+from memorist.session_memory.sentences import shorten
+
+FILE_LIMIT = 400
+"""Files kept; at twice the number the ones only read, and longest ago, go first."""
+
+_PAIR_LIMIT = 2
+_TOUCHED_LIMIT = 8
+_SYMBOL_LIMIT = 14
+_PAIR_LENGTH = 90
+_LINES = 120
+_DECLARED = re.compile(
+    r"(?:^|\n)(?:[ \t]*(?:export\s+)?(?:default\s+)?(?:pub(?:lic)?(?:\([^)]*\))?\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+)*"
+    r"(?:func(?:tion)?\*?\s+(?:\([^)]*\)\s*)?|def\s+|class\s+|struct\s+|enum\s+|trait\s+|interface\s+|type\s+|fn\s+|describe\(|test\(|it\()"
+    r"|(?:export\s+)?const\s+)"
+    r"['\"]?([A-Za-z_]\w[\w.$]{1,60})"
+)
+_COMMENT = re.compile(r"^\s*(?://+|#+|\*+|/\*+|--|;+|<!--)\s*([A-Za-z`\"'(].{24,})$")
+_PROPERTY = re.compile(r"[a-z][\w-]*:\s")
+_CODE = re.compile(r"[=;{}<>]|\)\s*$")
+
+
+class FileNote(Struct):
+    """One file: how often it was read and changed, how it came or went, what was touched inside."""
+
+    path: str
+    order: int
+    reads: int = 0
+    edits: int = 0
+    fate: str = ""
+    """`created`, `rewritten`, `deleted` or `moved`."""
+    added: dict[str, None] = field(default_factory=dict)
+    """Lines of words that came with changes: prose, comments, texts."""
+    pairs: dict[str, None] = field(default_factory=dict)
+    """Short replacements, as `old → new`."""
+    symbols: dict[str, None] = field(default_factory=dict)
+    """Functions and types declared in changed text."""
+    touched: dict[str, None] = field(default_factory=dict)
+    """Identifiers that came with changes."""
+    refused: int = 0
+
+
+_ADDED_LIMIT = 6
+_ADDED_LENGTH = 160
+
+
+class Touched(Struct, frozen=True):
+    """What a change brings besides the file's own note: its comments' words and the identifiers in its lines."""
+
+    comments: str
+    names: tuple[str, ...]
+
+
+class FileBook:
+    """The files of a session, at most `2 * FILE_LIMIT`."""
+
+    __slots__ = ("_order", "files")
+
+    def __init__(self) -> None:
+        self.files: dict[str, FileNote] = {}
+        self._order = 0
+
+    def note(self, path: str) -> FileNote:
+        """The note of this path, made if there is none, and now the newest."""
+        self._order += 1
+        found = self.files.get(path)
+        if found is None:
+            if len(self.files) >= 2 * FILE_LIMIT:
+                kept = sorted(self.files.values(), key=lambda each: (each.edits > 0, each.order))[-FILE_LIMIT:]
+                self.files = {each.path: each for each in kept}
+            found = self.files[path] = FileNote(path, self._order)
+        found.order = self._order
+        return found
+
+    def read(self, path: str) -> None:
+        """A file was looked at."""
+        self.note(path).reads += 1
+
+    def change(self, change: Change, *, created: bool) -> Touched:
+        """A file was changed."""
+        note = self.note(change.path)
+        note.edits += 1
+        if change.kind == "write":
+            note.fate = "created" if created or note.fate == "created" else "rewritten"
+        elif change.kind != "edit":
+            note.fate = {"add": "created", "delete": "deleted", "move": "moved"}[change.kind]
+        gone, came = _lines_changed(change)
+        for symbol in _DECLARED.findall("\n".join(came)):
+            if len(note.symbols) < _SYMBOL_LIMIT:
+                note.symbols[symbol] = None
+        pair = _pair(gone, came)
+        if pair and len(note.pairs) < _PAIR_LIMIT:
+            note.pairs[pair] = None
+        for words in _words_added(came):
+            if len(note.added) < _ADDED_LIMIT:
+                note.added[words] = None
+        comments = "\n".join(match[1].strip(" */") for line in came if (match := _COMMENT.match(line)) and not _CODE.search(match[1]))
+        fresh, former = names(_start(came, 2_500)), names(_start(gone, 1_200))
+        for name in fresh:
+            if name not in former and len(note.touched) < _TOUCHED_LIMIT and 3 < len(name) < 50:
+                note.touched[name] = None
+        return Touched(comments, fresh + former)
+
+
+def _start(lines: list[str], limit: int) -> str:
+    """The first lines, whole, of at most `limit` characters."""
+    text = "\n".join(lines)
+    return text if len(text) <= limit else text[: text.rfind("\n", 0, limit) + 1]
+
+
+def _lines_changed(change: Change) -> tuple[list[str], list[str]]:
+    """The lines that went and the lines that came, in order; lines on both sides are left out."""
+    old, new = change.old.split("\n")[:_LINES], change.new.split("\n")[:_LINES]
+    before, after = {line.strip() for line in old}, {line.strip() for line in new}
+    return [line for line in old if line.strip() not in after], [line for line in new if line.strip() not in before]
+
+
+def _words_added(came: list[str]) -> list[str]:
+    """The lines that came and read as words rather than code: at least five words, few signs."""
+    kept = []
+    for line in came:
+        text = line.strip().strip("-*+•#/|<>!\"'`,; ").removesuffix('"').strip()
+        words = text.count(" ") + 1
+        if words >= 5 and not _PROPERTY.match(text) and sum(sign in "(){}[]=<>;:\"'$&|\\/_" for sign in text) <= words // 2:
+            kept.append(shorten(text, _ADDED_LENGTH))
+    return kept
+
+
+def _pair(gone: list[str], came: list[str]) -> str:
+    """A replacement of one line by one, as what differs between them with the word around it."""
+    gone, came = [line.strip() for line in gone if line.strip()], [line.strip() for line in came if line.strip()]
+    if len(gone) != 1 or len(came) != 1:
+        return ""
+    old, new = gone[0], came[0]
+    if len(old) > _PAIR_LENGTH or len(new) > _PAIR_LENGTH:
+        start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        start = max(old.rfind(" ", 0, start) + 1, 0)
+        old, new = old[start:], new[start:]
+        end = next((at for at, (a, b) in enumerate(zip(reversed(old), reversed(new), strict=False)) if a != b), 0)
+        end = max(end - 20, 0)
+        old, new = old[: len(old) - end], new[: len(new) - end]
+    if not old or not new or "`" in old + new:
+        return ""
+    return f"`{shorten(old, _PAIR_LENGTH)}` → `{shorten(new, _PAIR_LENGTH)}`"

@@ -1,0 +1,86 @@
+"""What answers showed: declarations and comments in code that was searched or read in part, and files in a `git status`. Pure.
+
+Only targeted looks count: a search's hits, or a read of some lines. A whole file shows too much to tell what mattered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+TARGETED_LIMIT = 4_000
+"""Characters of an answer that still counts as a targeted look."""
+
+_LINE_LIMIT = 200
+_SIGNATURES = 4
+_COMMENTS = 5
+_INTEREST = re.compile(r"\b(?:func|function|def|class|struct|enum|trait|interface|type|fn|impl) |[/#*-] [A-Z`\"'(]")
+_NUMBERED = re.compile(r"^(?:\s*\d+(?:→|\t|:|-))")
+_HIT = re.compile(r"^([\w@./+-]+\.\w{1,5})[:-](\d+)[:-](.*)$")
+_DECLARES = re.compile(
+    r"^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+|public\s+|private\s+|static\s+|async\s+|abstract\s+)*"
+    r"(?:func|function|def|class|struct|enum|trait|interface|type|fn|impl)\s+\(?\w.*$"
+)
+_COMMENT = re.compile(r"^\s*(?:///?|#(?!!)|\*|--|<!--)\s+([A-Z`\"'(].{20,})$")
+_CODE_FILE = re.compile(r"\.(?!md|mdx|txt|json|rst|lock|html?|csv|log)\w{1,5}$")
+_CODE = re.compile(r"[;{}]\s*$|:=|=>|\)\s*\{")
+_STATUS = re.compile(r"^(?:\s*(?:modified|new file|deleted|renamed):\s+(\S.*)|(?:[ MADRCU?]{2})\s+(\S+)|\s{3}([\w./@-]+\.\w{1,5}))$")
+
+
+class Seen(Struct, frozen=True):
+    """What an answer showed."""
+
+    signatures: tuple[str, ...] = ()
+    """Declarations, with `path:line` where the answer gave it."""
+    comments: str = ""
+    """Words of comments and of prose, line by line."""
+
+
+def seen_in(text: str, path: str) -> Seen:
+    """Declarations and comments of a targeted look at code. `path` is what was read, for lines that name no file."""
+    if len(text) > TARGETED_LIMIT:
+        text = text[: TARGETED_LIMIT // 2]
+    prose = bool(_CODE_FILE.search(path))
+    signatures: list[str] = []
+    comments: list[str] = []
+    for raw in _interesting(text):
+        place, code = _placed(raw, path)
+        if len(code) > _LINE_LIMIT or len(code) < 12:
+            continue
+        if len(signatures) < _SIGNATURES and _DECLARES.match(code):
+            signatures.append(f"`{code.strip().rstrip('{ ').strip()}`{place}")
+        elif prose and len(comments) < _COMMENTS and (comment := _COMMENT.match(code)) and not _CODE.search(code):
+            comments.append(comment[1].rstrip(" */->"))
+    return Seen(tuple(each for each in signatures if each.count("`") == 2), "\n".join(comments))
+
+
+def _interesting(text: str) -> Iterator[str]:
+    """The lines in which a declaration or a comment may stand."""
+    end = -1
+    for hit in _INTEREST.finditer(text):
+        if hit.start() <= end:
+            continue
+        start = text.rfind("\n", 0, hit.start()) + 1
+        end = text.find("\n", hit.end())
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+
+
+def _placed(raw: str, path: str) -> tuple[str, str]:
+    """Where a line of an answer stands, as ` (path:line)`, and its code."""
+    hit = _HIT.match(raw)
+    if hit:
+        return f" ({hit[1]}:{hit[2]})", hit[3]
+    number = _NUMBERED.match(raw)
+    if number:
+        digits = "".join(sign for sign in number[0] if sign.isdigit())
+        return (f" ({path}:{digits})" if path else ""), raw[number.end() :]
+    return (f" ({path})" if path else ""), raw
+
+
+def in_status(text: str) -> tuple[str, ...]:
+    """The files that a `git status` lists."""
+    found = (match for line in text.split("\n")[:80] if (match := _STATUS.match(line)))
+    return tuple(dict.fromkeys(next(part for part in match.groups() if part).strip() for match in found))

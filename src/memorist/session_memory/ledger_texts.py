@@ -1,0 +1,150 @@
+"""What was said in a session, as a bounded pool of sentences with a weight each. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from memorist.session_memory.sentences import Sentence, sentence, sentences
+
+FRAGMENT = 0.8
+"""Factor of a sentence without an end: a heading or a bare list item says less alone."""
+
+DOUBTED = 0.75
+"""Factor of a thought that the assistant itself was not sure of."""
+
+_STOPS = ".!?`)"
+
+POOL_LIMIT = 700
+"""Sentences kept; at twice the number the weaker half goes, so that one sentence costs the same however long the session is."""
+
+RECENT_SHARE = 0.25
+"""Part of the pool that is kept for its newness alone when the weaker half goes."""
+
+NAME_LIMIT = 1_500
+"""Identifiers kept; at twice the number the rarer half goes."""
+
+USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
+    "user",
+    "final",
+    "said",
+    "intent",
+    "thought",
+    "commit",
+    "plan",
+    "comment",
+    "earlier",
+    "shown",
+]
+"""Where a sentence comes from: the user; the last words of a turn; an assistant's statement; an announcement of its next step; its reasoning; a
+commit message; a plan shown to the user; a comment in changed code; a summary that stands for earlier messages; code that a search or a
+read of some lines showed."""
+
+BASE_WEIGHT = {USER: 3.0, FINAL: 2.4, COMMIT: 1.9, SAID: 1.7, PLAN: 1.4, INTENT: 1.0, EARLIER: 0.9, THOUGHT: 0.75, COMMENT: 0.6, SHOWN: 0.5}
+"""How much a source counts. The order follows how often its words stand in summaries that people were given of such sessions."""
+
+_INTENT = re.compile(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|clear|now|first|next|then|so|also|alright|right|sure|excellent)[,.!:\s—-]+)*"
+    r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|i need to|i should|i want to|i have to|now (?:i|let)|next i|time to"
+    r"|(?:now|next|first|then),? (?:re-?)?(?:remove|add|fix|update|run|check|make|create|write|read|look|test|commit|push|verify|rename|replace"
+    r"|move|build|install|merge|resolve|clean|implement|edit|change|search|find|see|try|wire|start)"
+    r"|i['’]m (?:now |also |just )?(?!getting|seeing|hitting)\w+ing\b|next i['’]m"
+    r"|running|checking|reading|updating|adding|fixing|looking|committing)\b",
+    re.IGNORECASE,
+)
+_MUSING = re.compile(
+    r"(?:wait|hmm|actually,? (?:let|wait|i)|(?:so )?the user|they['’]ve|they want|i think|maybe|perhaps"
+    r"|so,? (?:i|let)|but i|let me|let['’]s|i should|i need|i['’]ll"
+    r"|i['’]m|i could|i can|i have|i want|i was|i see|first,? (?:i|let)|ok(?:ay)?[,.]|now|good|looking at|next|you['’]ve provided|could you)\b",
+    re.IGNORECASE,
+)
+_REACTION = re.compile(
+    r"(?:good question|great question|you're (?:absolutely )?right|absolutely|perfect|great|excellent|done|all set)[!.]?$", re.IGNORECASE
+)
+
+
+class Candidate(Struct):
+    """A sentence that may go into the notes."""
+
+    source: str
+    turn: int
+    order: int
+    """Counts up through the session."""
+    sentence: Sentence
+    weight: float
+    cue: bool
+
+
+class Pool:
+    """The sentences of a session, at most `2 * POOL_LIMIT`, and its identifiers."""
+
+    __slots__ = ("_names_seen", "_order", "candidates", "names")
+
+    def __init__(self) -> None:
+        self.candidates: list[Candidate] = []
+        self.names: dict[str, float] = {}
+        self._order = 0
+        self._names_seen = 0
+
+    def add(self, source: str, turn: int, text: str) -> list[Candidate]:
+        """Take the sentences of a text; the candidates that it made."""
+        made = []
+        for found in sentences(text):
+            kind = _kind(source, found.text)
+            if not kind:
+                continue
+            cue = found.cue
+            if kind in (SAID, THOUGHT) and not found.names and len(found.stems) < (3 if cue else 4):
+                continue
+            weight = BASE_WEIGHT[kind] * (1.15 if cue else 1.0) * (1.0 if found.text[-1] in _STOPS else FRAGMENT)
+            if kind == THOUGHT and found.doubt:
+                weight *= DOUBTED
+            self._order += 1
+            made.append(Candidate(kind, turn, self._order, found, weight, cue))
+            self.count(found.names, weight)
+        self.candidates.extend(made)
+        if len(self.candidates) > 2 * POOL_LIMIT:
+            self._shed()
+        return made
+
+    def note(self, source: str, turn: int, text: str) -> None:
+        """Take a text as one sentence, as it stands."""
+        self._order += 1
+        self.candidates.append(Candidate(source, turn, self._order, sentence(text), BASE_WEIGHT[source], cue=False))
+
+    def count(self, names: tuple[str, ...] | frozenset[str], weight: float) -> None:
+        """Weigh identifiers that came up."""
+        for name in names:
+            self.names[name] = self.names.get(name, 0.0) + weight
+        if len(self.names) > 2 * NAME_LIMIT:
+            kept = sorted(self.names.items(), key=lambda pair: -pair[1])[:NAME_LIMIT]
+            self.names = dict(kept)
+
+    def _shed(self) -> None:
+        recent = int(POOL_LIMIT * RECENT_SHARE)
+        older = sorted(self.candidates[:-recent], key=quality, reverse=True)[: POOL_LIMIT - recent]
+        self.candidates = sorted(older, key=_order) + self.candidates[-recent:]
+
+
+def quality(candidate: Candidate) -> float:
+    """What a candidate says for its price, by itself."""
+    found = candidate.sentence
+    return candidate.weight * (len(found.stems) + 1.5 * len(found.names)) / (found.cost + 6)
+
+
+def _order(candidate: Candidate) -> int:
+    return candidate.order
+
+
+def _kind(source: str, text: str) -> str:
+    """The source, made narrower by how the sentence begins; empty for what is not worth keeping."""
+    if source == SAID:
+        if _REACTION.match(text):
+            return ""
+        return INTENT if _INTENT.match(text) else SAID
+    if source == EARLIER and text.startswith("If you need specific details from before"):
+        return ""
+    if source == THOUGHT and (text.endswith("?") or _MUSING.match(text)):
+        return ""
+    return source

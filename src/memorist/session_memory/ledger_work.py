@@ -1,0 +1,233 @@
+"""What was done in a session: calls and their answers, booked as files, commands, tasks and steps. Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from memorist.core.messages import ToolResult, ToolUse
+from memorist.session_memory.actions import Action, Asks, Changes, Delegates, Plans, PlansOne, Proposes, Reads, Runs, Task, Uses, action_of
+from memorist.session_memory.ledger_commands import CommandBook, Failure
+from memorist.session_memory.ledger_files import FileBook
+from memorist.session_memory.ledger_seen import in_status, seen_in
+from memorist.session_memory.ledger_talk import ANSWERING, Talk
+from memorist.session_memory.ledger_texts import COMMENT, COMMIT, PLAN, SAID, SHOWN
+from memorist.session_memory.ledger_turns import Deed, TurnBook
+from memorist.session_memory.lexicon import names
+from memorist.session_memory.outcomes import Outcome, ends_of, outcome_of
+from memorist.session_memory.patches import Change
+from memorist.session_memory.sentences import shorten
+from memorist.session_memory.shell import commit_message
+
+OPEN_LIMIT = 64
+"""Calls that wait for their answer; more than that are old ones whose answer never came."""
+
+TOOL_LIMIT = 60
+"""Different tools counted."""
+
+SEARCH_LIMIT = 30
+"""Searches kept, the newest."""
+
+TASK_LIMIT = 100
+"""Tasks kept."""
+
+_SEARCH_WEIGHT = 0.4
+_CHANGE_WEIGHT = 0.5
+_SIGNED = ("Co-Authored-By", "Signed-off-by", "🤖")
+
+
+class Open(Struct, frozen=True):
+    """A call without its answer yet; `kind` is as `outcomes.outcome_of` wants it."""
+
+    action: Action
+    kind: str
+
+
+class Work:
+    """The deeds of a session. `cwd` is where relative paths of what was read are shown from."""
+
+    __slots__ = ("_talk", "_turns", "calls", "commands", "cwd", "dirty", "files", "searches", "tasks", "tools")
+
+    def __init__(self, turns: TurnBook, commands: CommandBook, talk: Talk) -> None:
+        self._turns = turns
+        self._talk = talk
+        self.cwd = ""
+        self.commands = commands
+        self.files = FileBook()
+        self.tasks: dict[str, Task] = {}
+        self.tools: dict[str, int] = {}
+        self.searches: dict[str, None] = {}
+        self.dirty: tuple[str, ...] = ()
+        """The files in the last `git status`."""
+        self.calls: dict[str, Open] = {}
+
+    def call(self, call: ToolUse) -> None:
+        """The assistant called a tool."""
+        self._talk.called()
+        if call.name in self.tools or len(self.tools) < TOOL_LIMIT:
+            self.tools[call.name] = self.tools.get(call.name, 0) + 1
+        action = action_of(call)
+        kind = "file"
+        match action:
+            case Runs():
+                kind = action.kind
+                self._commit_words(action)
+            case Asks():
+                kind = "ask"
+            case Proposes(plan=plan):
+                kind = "ask"
+                self._talk.take(PLAN, plan)
+            case Plans() | PlansOne():
+                self._planned(action)
+            case Reads(what=what) if what:
+                self._searched(what)
+            case _:
+                pass
+        self.calls[call.id] = Open(action, kind)
+        if len(self.calls) > OPEN_LIMIT:
+            del self.calls[next(iter(self.calls))]
+
+    def result(self, result: ToolResult) -> None:
+        """The answer to a call came; an answer to no known call is passed over."""
+        call = self.calls.pop(result.tool_use_id, None)
+        if call is None:
+            return
+        outcome = outcome_of(result, call.kind)
+        if outcome.rejected:
+            self._refused(call.action, outcome)
+            return
+        match call.action:
+            case Runs():
+                self._ran(call.action, outcome, result)
+            case Changes(changes=changes):
+                self._changed(changes, outcome, result.text[:200])
+            case Reads():
+                self._read(call.action, outcome, result)
+            case _:
+                self._other(call.action, outcome)
+
+    def stopped(self) -> None:
+        """The user interrupted: open calls will have no answer."""
+        self.calls.clear()
+
+    def _commit_words(self, action: Runs) -> None:
+        if action.kind in ("commit", "push") and (words := commit_message(action.command)):
+            self._talk.take(COMMIT, "\n".join(line for line in words.split("\n") if not line.startswith(_SIGNED)))
+
+    def _searched(self, what: str) -> None:
+        self._talk.pool.count(names(what), _SEARCH_WEIGHT)
+        self.searches.pop(what, None)
+        self.searches[what] = None
+        if len(self.searches) > SEARCH_LIMIT:
+            del self.searches[next(iter(self.searches))]
+
+    def _planned(self, action: Plans | PlansOne) -> None:
+        if isinstance(action, Plans):
+            if action.tasks:
+                self.tasks = {str(at): task for at, task in enumerate(action.tasks)}
+            if action.why:
+                self._talk.take(SAID, action.why)
+            return
+        key = action.id or str(len(self.tasks) + 1)
+        known = self.tasks.get(key)
+        text = action.text or (known.text if known else "")
+        if text and (known or len(self.tasks) < TASK_LIMIT):
+            self.tasks[key] = Task(text[:200], action.status or (known.status if known else "pending"))
+
+    def _refused(self, action: Action, outcome: Outcome) -> None:
+        what = subject(action)
+        if outcome.said:
+            self._talk.asked(outcome.said, f"refusing {what}")
+        self._turns.did(Deed("refused", what, ok=False, line=shorten(outcome.said, 160)))
+
+    def _ran(self, action: Runs, outcome: Outcome, result: ToolResult) -> None:
+        if action.changes:
+            self._changed(action.changes, outcome, "")
+            return
+        if outcome.ok:
+            self._looked(action, result)
+        if outcome.ok is None:
+            self._turns.did(Deed(action.kind, action.short, ok=None))
+            return
+        self.commands.ran(action.short, action.kind, outcome, self._turns.now.number)
+        self._turns.did(Deed(action.kind, action.short, ok=outcome.ok, line=outcome.line, about=action.about))
+
+    def _looked(self, action: Runs, result: ToolResult) -> None:
+        for path in action.reads:
+            self.files.read(path)
+        if action.kind != "look":
+            return
+        if "status" in action.short and (dirty := in_status(ends_of(result)[0])):
+            self.dirty = dirty
+        else:
+            self._showed(result, action.reads[0] if action.reads else "")
+
+    def _read(self, action: Reads, outcome: Outcome, result: ToolResult) -> None:
+        path = "" if action.what else next(iter(action.paths), "")
+        if outcome.ok:
+            if path:
+                self.files.read(path)
+            self._showed(result, path)
+        self._did("search" if action.what else "read", action.what or path, outcome)
+
+    def _showed(self, result: ToolResult, path: str) -> None:
+        """Keep the declarations and comments of a look at little."""
+        head, tail = ends_of(result)
+        if tail:
+            return
+        root = self.cwd.rstrip("/") + "/"
+        seen = seen_in(head, path.removeprefix(root))
+        for signature in seen.signatures:
+            self._talk.pool.note(SHOWN, self._turns.now.number, signature)
+        if seen.comments:
+            self._talk.take(SHOWN, seen.comments)
+
+    def _changed(self, changes: tuple[Change, ...], outcome: Outcome, answer: str) -> None:
+        for change in changes:
+            if outcome.ok:
+                touched = self.files.change(change, created="creat" in answer)
+                self.commands.edited(change.path)
+                self._talk.pool.count(touched.names, _CHANGE_WEIGHT)
+                if touched.comments:
+                    self._talk.take(COMMENT, touched.comments)
+            else:
+                self.commands.failed(Failure(change.path, outcome.line, f"edit {change.path}", "edit", self._turns.now.number))
+            self._turns.did(Deed("edit", change.path, ok=outcome.ok, line=outcome.line))
+
+    def _other(self, action: Action, outcome: Outcome) -> None:
+        match action:
+            case Asks(questions=questions):
+                if outcome.said:
+                    self._talk.asked(outcome.said, ANSWERING)
+                self._did("ask", " ".join(questions), outcome)
+            case Proposes():
+                self._did("ask", "plan", outcome)
+            case Delegates(what=what):
+                self._did("agent", what, outcome)
+            case Uses(name=name, detail=detail, paths=paths) if name:
+                for path in paths:
+                    self.files.read(path)
+                self._did("use", f"{name} {detail}".strip(), outcome)
+            case _:
+                pass
+
+    def _did(self, kind: str, what: str, outcome: Outcome) -> None:
+        self._turns.did(Deed(kind, what, ok=outcome.ok, line=outcome.line))
+
+
+def subject(action: Action) -> str:
+    """What a call is about, in few words; for a refusal."""
+    what = "a call"
+    match action:
+        case Runs(short=short):
+            what = f"`{shorten(short, 80)}`"
+        case Changes(changes=changes) if changes:
+            what = f"an edit of {changes[0].path.rsplit('/', 1)[-1]}"
+        case Asks():
+            what = "a question"
+        case Proposes():
+            what = "the plan"
+        case Uses(name=words) | Delegates(what=words) if words:
+            what = shorten(words, 60)
+        case _:
+            pass
+    return what

@@ -1,0 +1,191 @@
+"""What a tool's answer says about how the call went: exit status, the telling line, and the user's words in a refusal. Pure.
+
+Of a long answer only the start and the end are looked at, so that the cost of an answer does not grow with its size.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from memorist.core.messages import ToolResult
+
+HEAD_LIMIT = 2_000
+"""Characters at the start of an answer that are looked at."""
+
+TAIL_LIMIT = 2_000
+"""Characters at its end."""
+
+LINE_LIMIT = 180
+"""Characters of a line that is quoted."""
+
+_EXIT = re.compile(r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})")
+_CODEX_HEAD = re.compile(r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|Process running|Original token count:|Total output lines:)")
+_RUNNING = re.compile(r"Process running with session ID|running in (?:the )?background|Command running in background")
+_REJECTED = re.compile(
+    r"The user doesn't want to (?:proceed|take this action)|The tool use was rejected|User rejected|exec command rejected by user"
+)
+_SAID = re.compile(r"the user said:\s*(.+)", re.DOTALL)
+_ANSWERED = re.compile(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
+_CLARIFY = "The user wants to clarify these questions"
+_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ERROR = re.compile(
+    r"\b(?:error|fail(?:ed|ure|s)?|fatal|panic|exception|traceback|cannot|can't|could not|not found|no such|undefined|denied|invalid|unexpected"
+    r"|unrecognized|unknown|missing|unable|refused|conflict|aborted|imported and not used|timed out)\b|--- FAIL|✗|×|✖|\bE\s{3}",
+    re.IGNORECASE,
+)
+_STRONG = re.compile(r"^(?:error|fatal|panic|\S*(?:Error|Exception))\b\s*:?|^E\s{3}|--- FAIL|: error|error TS\d|CONFLICT", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"\b0 (?:errors?|fail(?:ed|ures?|s)?|issues|problems)\b|no (?:errors?|issues|problems)|✓|✔|\bpass(?:ed)?\b", re.IGNORECASE
+)
+_COUNT = re.compile(
+    r"^\s*(?:\d+ (?:pass|fail|passing|failing|skip|todo)(?: \(.*)?$|Ran \d+ tests?\b.*|Tests?:?\s+\d+ (?:passed|failed|skipped).*"
+    r"|Test Files\s+\d+.*|test result: .*|No issues found.*|Success: no issues.*|All checks passed!?"
+    r"|=+ .*\b(?:passed|failed|errors?)\b.* =+$|\d+ (?:passed|failed)\b.*|[#ℹ] (?:pass|fail) \d+|OK \(\d+ tests?.*|FAILED \(.*"
+    r"|\d+ issues?(?:[.:]|$).*|✖ \d+ problems?.*|Found \d+ (?:errors?|warnings?).*|Checked \d+ files.*|\d+ files? (?:reformatted|left unchanged).*)"
+)
+_NAMED = re.compile(r"^E\s{3}|^\s*--- FAIL: |^FAIL(?:ED)?\s|error TS\d|^error\[E\d|^\(fail\)|^\s*[✗✖×●] |^\S+\.\w+:\d+:\d+: ")
+_GIT_LINES = 12
+_GO = re.compile(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
+_COMMITTED = re.compile(
+    r"^\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] .+|^\s*\d+ files? changed.*|^https?://\S+/pull/\d+.*"
+    r"|^ [*+!]? ?\S+\s+\S+ -> \S+|^Switched to .*|^Merge made by .*"
+)
+_COMPILER = re.compile(r"^--- FAIL: |^FAIL\s|: error(?: TS\d+)?: |error TS\d+|^error(?:\[E\d+\])?: |^\S+\.\w+:\d+:\d+: (?!warning)\S")
+_BAD_COUNT = re.compile(r"\b[1-9]\d* (?:fail|failed|failing|errors?|issues?|problems?)\b|[#ℹ] fail [1-9]|test result: FAILED|FAILED \(")
+
+
+class Outcome(Struct, frozen=True):
+    """How a call went. `ok` is None while it still runs."""
+
+    ok: bool | None
+    exit: int | None = None
+    line: str = ""
+    """The line that tells most: an error, a count of tests, a commit."""
+    rejected: bool = False
+    said: str = ""
+    """The user's words in a refusal or an answer."""
+    hooks: tuple[str, ...] = ()
+    """Commands that the answer echoes (`$ …`), such as those of a commit hook."""
+
+
+def ends_of(result: ToolResult) -> tuple[str, str]:
+    """The start and the end of an answer without reminders and colour codes; the end is empty for a short one."""
+    text = result.text
+    head = text[: HEAD_LIMIT + TAIL_LIMIT] if len(text) <= HEAD_LIMIT + TAIL_LIMIT else text[:HEAD_LIMIT]
+    tail = "" if len(text) <= HEAD_LIMIT + TAIL_LIMIT else text[-TAIL_LIMIT:]
+    return _clean(head), _clean(tail)
+
+
+def _clean(text: str) -> str:
+    if "<system-reminder>" in text:
+        text = _REMINDER.sub("", text)
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if text.startswith('{"output":'):
+        text = text.replace("\\n", "\n")
+    return text
+
+
+def outcome_of(result: ToolResult, kind: str) -> Outcome:
+    """How the call went. `kind` is that of `shell.kind_of`, `file` for a file tool, `ask` for questions and plans."""
+    head, tail = ends_of(result)
+    if result.is_error and _REJECTED.search(head[:400]):
+        return Outcome(ok=False, rejected=True, said=_user_words(head))
+    if kind == "ask":
+        return Outcome(ok=not result.is_error, said=answers(head))
+    found = _EXIT.search(head[:300]) or (_EXIT.search(tail[-300:]) if head.startswith('{"output"') else None)
+    code = int(found[1]) if found else None
+    if code is None and not result.is_error and _RUNNING.search(head[:300]):
+        return Outcome(ok=None)
+    ok = not result.is_error and not code
+    if kind == "look" and code == 1 and not result.is_error and not _STRONG.search(head[:600]):
+        ok = True  # no match, or a difference: an answer, not a failure
+    if kind in ("file", "look"):
+        return Outcome(ok=ok, exit=code, line="" if ok else error_line(head, tail))
+    return _of_run(ok, code, kind, _lines(head, tail))
+
+
+def _of_run(ok: bool, code: int | None, kind: str, lines: list[str]) -> Outcome:
+    shipping = kind in ("commit", "push", "merge")
+    telling = [line for line in lines if (_COMMITTED if shipping else _COUNT).match(line) or (not shipping and _GO.match(line))]
+    bad = _bad(telling, lines) if kind in ("test", "lint", "typecheck", "build") else ""
+    hooks = tuple(line[2:LINE_LIMIT] for line in lines[:40] if line.startswith("$ "))[:4] if kind == "commit" else ()
+    if not ok or bad:
+        return Outcome(ok=False, exit=code, line=_quote(_why(bad, lines, kind)), hooks=hooks)
+    if kind == "merge":
+        conflicts = [line for line in lines if line.startswith("CONFLICT")]
+        if conflicts:
+            return Outcome(ok=False, exit=code, line=_quote("; ".join(conflicts[:4])))
+    return Outcome(ok=True, exit=code, line=_quote(_counted(telling)), hooks=hooks)
+
+
+def _why(bad: str, lines: list[str], kind: str) -> str:
+    """The line of a failure: of a check that counted, what it names as failed, and the count; else the worst line."""
+    if not bad:
+        return _worst(lines[-_GIT_LINES:] if kind == "commit" else lines)
+    named = next((line for line in lines if _NAMED.search(line)), "")
+    return f"{named}; {bad.strip(' =')}" if named and named != bad else bad.strip(" =")
+
+
+def _bad(telling: list[str], lines: list[str]) -> str:
+    """The line by which a check failed although its exit status does not say so (a pipe hides it); its own counts are believed first."""
+    counts = [line for line in telling if _COUNT.match(line)]
+    if counts:
+        return next((line for line in counts if _BAD_COUNT.search(line)), "")
+    return next((line for line in lines if _COMPILER.search(line)), "")
+
+
+def _counted(lines: list[str]) -> str:
+    """The counts of a run, joined; packages that passed are only counted by their lines' number."""
+    packages = [line for line in lines if line.startswith("ok ")]
+    others = list(dict.fromkeys(line.strip(" =") for line in lines if not line.startswith(("ok ", "?"))))
+    if packages and not others:
+        return packages[-1] if len(packages) == 1 else ""
+    return "; ".join(others[:3])
+
+
+def _worst(lines: list[str]) -> str:
+    strong = next((line for line in lines if _STRONG.search(line) and not _HARMLESS.search(line)), "")
+    weak = next((line for line in lines if _ERROR.search(line) and not _HARMLESS.search(line)), "")
+    return strong or weak
+
+
+def error_line(head: str, tail: str = "") -> str:
+    """The line that names what went wrong; the last one where none does."""
+    lines = _lines(head, tail)
+    return _quote(_worst(lines) or (lines[-1] if lines else ""))
+
+
+def _lines(head: str, tail: str) -> list[str]:
+    lines = [line.rstrip() for line in f"{head}\n{tail}".split("\n") if line.strip()]
+    while lines and (_CODEX_HEAD.match(lines[0]) or lines[0].startswith(("Output:", "Exit code"))):
+        lines.pop(0)
+    return lines
+
+
+def _quote(line: str) -> str:
+    line = " ".join(line.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split())
+    if len(line) <= LINE_LIMIT:
+        return line
+    cut = line.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT)
+    return line[: cut if cut > 0 else LINE_LIMIT] + " …"
+
+
+def _user_words(head: str) -> str:
+    said = _SAID.search(head)
+    if not said:
+        return ""
+    words = said[1].strip()
+    if words.startswith(_CLARIFY):
+        words = words.partition("Questions asked:")[2]
+        return answers(words)
+    return words.partition("\n\nNote: The user's next message")[0].strip()
+
+
+def answers(text: str) -> str:
+    """The user's answers in the result of a question tool, as `question: answer` lines; empty where there are none."""
+    pairs = _ANSWERED.findall(text)
+    return "\n".join(f"“{_quote(question)}” → {answer.strip()}" for question, answer in pairs[:8])

@@ -1,0 +1,31 @@
+"""Paths as notes show them: relative to the session's folder. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from posixpath import commonpath
+
+LONG_PATH = 64
+"""Characters above which a path outside the session's folder is shown by its end."""
+
+KEPT_PARTS = 3
+
+
+def root_of(cwd: str, paths: Iterable[str]) -> str:
+    """The folder that paths are shown relative to: the session's, or what its absolute paths have in common."""
+    if cwd:
+        return cwd.rstrip("/\\")
+    absolute = [path for path in paths if path.startswith("/")]
+    if len(absolute) < 2:
+        return ""
+    common = commonpath(absolute)
+    return common if common.count("/") >= 2 else ""
+
+
+def relative(path: str, root: str) -> str:
+    """The path below the root without it; another path as it stands, a long one by its last parts."""
+    if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("/", "\\"):
+        return path[len(root) + 1 :]
+    if len(path) > LONG_PATH and path.count("/") > KEPT_PARTS and " " not in path:
+        return "…/" + "/".join(path.rsplit("/", KEPT_PARTS)[1:])
+    return path.removeprefix("./")

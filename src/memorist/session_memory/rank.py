@@ -1,0 +1,117 @@
+"""Which lines go into notes of a given size: one pass over the candidates, best first, each taken if it still says something new. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.session_memory.lexicon import name_keys, names, stems, token_cost
+
+NAME_WORTH = 1.5
+"""What a new identifier is worth, in new words."""
+
+NEW_SHARE = 0.34
+"""Part of a line that must be new to the notes."""
+
+FILL_WEIGHT = 1.0
+"""Lines of at least this weight fill what room is left if they say anything new at all."""
+
+FILL_SHARE = 0.04
+"""The part of such a line that must be new."""
+
+WHOLE_WEIGHT = 2.5
+"""Lines of at least this weight fill it even if they say nothing new: the user's words are better whole."""
+
+LINE_OVERHEAD = 3
+"""Tokens of a bullet and a line end."""
+
+
+class Line(Struct, frozen=True):
+    """A line that could stand in a section. Lines of one `group` belong together; `order` is their place."""
+
+    section: str
+    text: str
+    stems: frozenset[str]
+    keys: frozenset[str]
+    cost: int
+    weight: float
+    order: tuple[int, ...]
+    must: bool = False
+    bullet: bool = False
+
+
+def line(section: str, text: str, order: tuple[int, ...], weight: float = 1.0, *, must: bool = False) -> Line:
+    """A line made of this text."""
+    return Line(section, text, stems(text), name_keys(names(text)), token_cost(text) + LINE_OVERHEAD, weight, order, must)
+
+
+def worth(candidate: Line) -> float:
+    """What the line says for its price."""
+    return candidate.weight * (len(candidate.stems) + NAME_WORTH * len(candidate.keys)) / (candidate.cost + 4)
+
+
+class Chosen:
+    """The lines taken so far, and what they say."""
+
+    __slots__ = ("budget", "caps", "keys", "lines", "per_section", "spent", "stems")
+
+    def __init__(self, budget: int, caps: Mapping[str, int]) -> None:
+        self.budget = budget
+        self.caps = caps
+        self.lines: list[Line] = []
+        self.spent = 0
+        self.per_section: dict[str, int] = {}
+        self.stems: set[str] = set()
+        self.keys: set[str] = set()
+
+    def take(self, candidate: Line) -> bool:
+        """Take the line if there is room for it."""
+        used = self.per_section.get(candidate.section, 0) + candidate.cost
+        if self.spent + candidate.cost > self.budget or used > self.caps[candidate.section]:
+            return False
+        self.lines.append(candidate)
+        self.spent += candidate.cost
+        self.per_section[candidate.section] = used
+        self.stems |= candidate.stems
+        self.keys |= candidate.keys
+        return True
+
+    def newness(self, candidate: Line) -> float:
+        """The part of the line that is not in the notes yet."""
+        whole = len(candidate.stems) + NAME_WORTH * len(candidate.keys)
+        return (len(candidate.stems - self.stems) + NAME_WORTH * len(candidate.keys - self.keys)) / whole if whole else 0.0
+
+    def says_new(self, candidate: Line) -> bool:
+        """Enough of the line is not in the notes yet."""
+        fresh = len(candidate.stems - self.stems) + NAME_WORTH * len(candidate.keys - self.keys)
+        whole = len(candidate.stems) + NAME_WORTH * len(candidate.keys)
+        return fresh >= 2 and fresh >= NEW_SHARE * whole
+
+
+def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: Mapping[str, int]) -> Chosen:
+    """Lines that must stand first, in their order; then the best of each section up to its floor; then the rest by worth while there is room."""
+    chosen = Chosen(budget, caps)
+    for each in lines:
+        if each.must:
+            chosen.take(each)
+    rest = sorted((each for each in lines if not each.must), key=worth, reverse=True)
+    for section, floor in floors.items():
+        rest = _fill(chosen, rest, section, floor)
+    left = [each for each in rest if not (chosen.says_new(each) and chosen.take(each))]
+    for each in left:
+        if chosen.spent >= budget:
+            break
+        if each.weight >= WHOLE_WEIGHT or (each.weight >= FILL_WEIGHT and chosen.newness(each) > FILL_SHARE):
+            chosen.take(each)
+    return chosen
+
+
+def _fill(chosen: Chosen, rest: list[Line], section: str, floor: int) -> list[Line]:
+    """Take the best lines of one section up to its floor; the lines that were not taken."""
+    left = []
+    for each in rest:
+        open_ = each.section == section and chosen.per_section.get(section, 0) + each.cost <= floor
+        if not (open_ and chosen.says_new(each) and chosen.take(each)):
+            left.append(each)
+    return left

@@ -1,0 +1,231 @@
+"""Session memory at work: the files, the fork, and the structural way when there is no model or it fails."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import Message, Text
+from memorist.core.tokens import estimate_text
+from memorist.errors import SettingsError, StoreError
+from memorist.events import Event, ForkRan, NotesFailed, NotesUpdated, Way
+from memorist.forks.lane import Lane
+from memorist.forks.request import shares_prefix
+from memorist.forks.run import run_fork
+from memorist.forks.spec import EditOnly, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt
+from memorist.ports import Clock, Files, Model
+from memorist.prompts.load import load
+from memorist.session_memory.digest import digest
+from memorist.session_memory.follow import Following
+from memorist.session_memory.prompt import Texts, update_prompt
+from memorist.session_memory.sections import frames, is_empty, mend, merge_structural
+from memorist.session_memory.settings import SessionMemorySettings
+from memorist.session_memory.structural import NotesBudget, render
+from memorist.session_memory.trigger import Due
+from memorist.store.layout import Layout, SessionLayout
+
+LABEL = "session_memory"
+
+
+class Cursor(Struct, frozen=True, kw_only=True):
+    """How far the notes reach; kept beside them."""
+
+    message: str
+    """Id of the newest message after which no tool call was open (SM-10)."""
+    tokens: int
+    updates: int
+    at: float
+    way: Way
+
+
+class Means(Struct, frozen=True, kw_only=True):
+    """What session memory works with."""
+
+    clock: Clock
+    files: Files
+    model: Model | None
+    settings: SessionMemorySettings
+    limits: ForkLimits
+    tell: Callable[[Event], None]
+    keep: Callable[[Receipt], int]
+    """Records a receipt and gives its number."""
+
+
+def load_texts(files: Files, layout: Layout) -> Texts:
+    """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError for an own template without a header."""
+    template, own_template = _own(files, layout.own_template), True
+    if template is None:
+        template, own_template = load("session_memory/template"), False
+    if own_template and not frames(template):
+        raise SettingsError(f"your template {layout.own_template} has no section: a section begins with a line such as '# Current State'")
+    prompt = _own(files, layout.own_prompt)
+    return Texts(
+        template=template,
+        prompt=prompt or load("session_memory/update"),
+        section_reminder=load("session_memory/reminder_section"),
+        total_reminder=load("session_memory/reminder_total"),
+        own_prompt=prompt is not None,
+    )
+
+
+def _own(files: Files, path: Path) -> str | None:
+    try:
+        return files.read(path).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"your own text {path} is not UTF-8; save it as UTF-8") from error
+
+
+class SessionMemory:
+    """The notes of one session."""
+
+    def __init__(self, layout: SessionLayout, following: Following, texts: Texts, means: Means) -> None:
+        self._layout = layout
+        self._following = following
+        self._texts = texts
+        self._means = means
+        self._updates = 0
+        self._lane = Lane(means.clock, failed=self._failed)
+
+    def notes(self) -> str | None:
+        """The notes on disk; None when there are none, or they say nothing beyond the template (SM-12)."""
+        text = self._read()
+        return None if text is None or is_empty(text, self._texts.template) else text
+
+    def _read(self) -> str | None:
+        try:
+            return self._means.files.read(self._layout.notes).decode("utf-8", "replace")
+        except FileNotFoundError:
+            return None
+
+    def cursor(self) -> Cursor | None:
+        """How far the notes reach; None when nothing usable is on disk."""
+        try:
+            found = msgspec.json.decode(self._means.files.read(self._layout.cursor), type=Cursor)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        self._updates = found.updates
+        return found
+
+    def offer(self, due: Due, parent: ParentCall | None) -> None:
+        """Update in the background: one run at a time, and of the waiting ones only the newest (SM-8)."""
+        # Growth counts from the moment the update was called for, not from its end, or a slow model would be called for again at once.
+        self._following.updated(due.tokens)
+        self._lane.offer(lambda: self._update(due, parent), dropped=lambda outcome: self._dropped(due, outcome))
+
+    def _dropped(self, due: Due, outcome: Outcome) -> None:
+        """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
+        model = self._means.model
+        if model is not None:
+            self._record(
+                Receipt(
+                    label=LABEL, why=due.why, model=model.name, started=self._means.clock.now(), outcome=outcome, said="It did not run."
+                )
+            )
+
+    def _failed(self, error: BaseException) -> None:
+        """An update in the background raised an error: a disk that refuses, for one. The host goes on; the event says why there are no notes."""
+        with contextlib.suppress(StoreError):  # the same disk may refuse the event
+            self._means.tell(NotesFailed(str(error), Outcome.FAILED.value))
+
+    async def settled(self) -> None:
+        """Wait for a running update, as a compaction does: at most 15 s, and not at all for one that began over a minute ago (SM-9)."""
+        settings = self._means.settings
+        since = self._lane.running_since
+        if since is None or self._means.clock.monotonic() - since > settings.stale_seconds:
+            return
+        await self._lane.wait(settings.wait_seconds)
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for all background updates, at most this long; what still runs then is cancelled."""
+        await self._lane.drain(seconds)
+
+    async def update(self, due: Due, parent: ParentCall | None) -> None:
+        """Bring the notes up to date: by the model, or from structure where there is none or it did not do it."""
+        self._following.updated(due.tokens)
+        await self._update(due, parent)
+
+    async def _update(self, due: Due, parent: ParentCall | None) -> None:
+        upto = self._following.safe_message
+        before = self._ready()
+        if self._means.model is not None:
+            receipt = await self._run_fork(self._means.model, before, due, parent)
+            if self._accept(before, receipt, due, upto):
+                return
+            before = self._read() or before
+        self._derive(before, due, upto)
+
+    def _ready(self) -> str:
+        """The notes, made from the template if there are none: exclusively, 0600 in a folder of 0700."""
+        self._means.files.create(self._layout.notes, self._texts.template.encode())
+        return self._read() or self._texts.template
+
+    def _derive(self, before: str, due: Due, upto: str) -> None:
+        text = merge_structural(before, self._texts.template, self._derived())
+        if text != before:
+            self._write(text)
+        self._advance(due, upto, "structural", text)
+
+    def _derived(self) -> dict[str, str]:
+        settings = self._means.settings
+        return render(self._following.ledger, NotesBudget(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens))
+
+    def _write(self, text: str) -> None:
+        self._means.files.write(self._layout.notes, text.encode("utf-8", "surrogatepass"))
+
+    async def _run_fork(self, model: Model, before: str, due: Due, parent: ParentCall | None) -> Receipt:
+        path = self._layout.notes
+        settings = self._means.settings
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        spec = ForkSpec(
+            label=LABEL,
+            why=due.why,
+            parent=parent if shares else None,
+            digest=None if shares else self._digest(),
+            instruction=update_prompt(before, str(path), self._texts, settings),
+            permission=EditOnly(path),
+            limits=self._means.limits,
+            given=(path,),
+            one_round=True,
+        )
+        return await run_fork(spec, model=model, files=self._means.files, clock=self._means.clock, record=self._record)
+
+    def _record(self, receipt: Receipt) -> None:
+        number = self._means.keep(receipt)
+        self._means.tell(ForkRan(number, LABEL, receipt.outcome.value, receipt.requests, receipt.cost_usd))
+
+    def _digest(self) -> str:
+        newest = [(message.role, _spoken(message)) for message in self._following.newest]
+        return digest(self._derived(), [pair for pair in newest if pair[1]])
+
+    def _accept(self, before: str, receipt: Receipt, due: Due, upto: str) -> bool:
+        """Check what the model made; True when the notes are up to date by it."""
+        after = self._read() or ""
+        checked = mend(before, after, self._texts.template)
+        if checked.text != after:
+            self._write(checked.text)
+        if receipt.outcome is not Outcome.CHANGED or checked.rolled_back or checked.text == before:
+            why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
+            self._means.tell(NotesFailed(why, receipt.outcome.value))
+            return False
+        self._advance(due, upto, "model", checked.text, checked.repairs)
+        return True
+
+    def _advance(self, due: Due, upto: str, way: Way, text: str, repairs: tuple[str, ...] = ()) -> None:
+        self._updates += 1
+        cursor = Cursor(message=upto, tokens=due.tokens, updates=self._updates, at=self._means.clock.now(), way=way)
+        self._means.files.write(self._layout.cursor, msgspec.json.encode(cursor))
+        newest = self._following.newest
+        line = newest[-1].line if newest else 0
+        self._means.tell(NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text(text), repairs))
+
+
+def _spoken(message: Message) -> str:
+    parts = [block.text for block in message.blocks if isinstance(block, Text)]
+    parts += [f"(calls {use.name})" for use in message.tool_uses]
+    return "\n".join(parts)

@@ -1,0 +1,143 @@
+"""The frame of the notes: the template's headers and italic lines, and how they survive whatever a model does (SM-4, SM-5). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from memorist.core.markdown import Outline, Section, outline
+from memorist.core.tokens import estimate_text
+
+STRUCTURAL_MARK = "<!-- structural -->"
+"""Stands above what structure proved, so that it can be told from what a model wrote."""
+
+
+class Frame(Struct, frozen=True):
+    """One section of the template: its header line and its italic line (empty when the template has none there)."""
+
+    header: str
+    hint: str
+
+    @property
+    def title(self) -> str:
+        """The header's words."""
+        return self.header.lstrip("#").strip()
+
+
+class Mended(Struct, frozen=True):
+    """What a check of a model's edit found: the text to keep and what was put right (empty when the edit was clean)."""
+
+    text: str
+    repairs: tuple[str, ...]
+    rolled_back: bool = False
+
+
+def frames(template: str) -> tuple[Frame, ...]:
+    """The sections of a template."""
+    return tuple(Frame(section.header, _hint(section.body)) for section in outline(template).sections)
+
+
+def _hint(body: str) -> str:
+    first = body.split("\n", 1)[0].strip()
+    return first if len(first) > 2 and first[0] == first[-1] and first[0] in "_*" else ""
+
+
+def bodies(text: str, template: str) -> dict[str, str]:
+    """The text below each section's italic line, by title; sections that the text lacks are missing."""
+    shape = frames(template)
+    parsed = outline(text, [frame.title for frame in shape])
+    found: dict[str, str] = {}
+    for section in parsed.sections:
+        frame = _frame_of(section, shape)
+        if frame is None:
+            continue
+        body = _without_hint(section.body, frame)
+        found[frame.title] = f"{found[frame.title]}\n\n{body}".strip("\n") if frame.title in found else body
+    return found
+
+
+def _frame_of(section: Section, shape: tuple[Frame, ...]) -> Frame | None:
+    wanted = " ".join(section.title.lower().split())
+    return next((frame for frame in shape if " ".join(frame.title.lower().split()) == wanted), None)
+
+
+def _without_hint(body: str, frame: Frame) -> str:
+    first, _, rest = body.partition("\n")
+    if frame.hint and first.strip() == frame.hint:
+        return rest.strip("\n")
+    # A hint that a model changed is still a hint: one line in italics at the top.
+    return rest.strip("\n") if _hint(body) else body.strip("\n")
+
+
+def compose(template: str, texts: Mapping[str, str]) -> str:
+    """The notes file for these section texts, in the template's order; sections without a text are empty."""
+    parsed = outline(template)
+    parts = [parsed.preamble] if parsed.preamble else []
+    for frame in frames(template):
+        body = texts.get(frame.title, "").strip("\n")
+        parts.append("\n".join(line for line in (frame.header, frame.hint, body) if line))
+    return "\n\n".join(parts) + "\n"
+
+
+def is_empty(text: str, template: str) -> bool:
+    """Notes that say nothing beyond the template count as none (SM-12)."""
+    return text.strip() == template.strip() or not any(body.strip() for body in bodies(text, template).values())
+
+
+def mend(before: str, after: str, template: str) -> Mended:
+    """Check what a model made of the notes, and put the frame right without losing its words.
+
+    Headers and italic lines are written from the template. A section that is gone gets its former text back; a section that was added becomes
+    a second-level heading inside the one before it. If fewer than half of the sections can be found, the edit is rolled back whole.
+    """
+    shape = frames(template)
+    if _intact(after, shape):
+        return Mended(after if after.endswith("\n") else after + "\n", ())
+    new, old = bodies(after, template), bodies(before, template)
+    if len(new) * 2 < len(shape):
+        return Mended(before, ("most section headers were gone",), rolled_back=True)
+    repairs = [f"section {frame.title!r} was missing and has its former text" for frame in shape if frame.title not in new]
+    texts = {frame.title: _demoted(new.get(frame.title, old.get(frame.title, ""))) for frame in shape}
+    repairs.append("header or italic lines were changed and are the template's again")
+    return Mended(compose(template, texts), tuple(repairs))
+
+
+def _intact(text: str, shape: tuple[Frame, ...]) -> bool:
+    parsed: Outline = outline(text)
+    if [section.header for section in parsed.sections] != [frame.header for frame in shape]:
+        return False
+    return all(
+        not frame.hint or section.body.split("\n", 1)[0] == frame.hint for section, frame in zip(parsed.sections, shape, strict=True)
+    )
+
+
+def _demoted(body: str) -> str:
+    lines, fenced = [], False
+    for line in body.split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        lines.append(f"#{line}" if line.startswith("# ") and not fenced else line)
+    return "\n".join(lines)
+
+
+def merge_structural(text: str, template: str, derived: Mapping[str, str]) -> str:
+    """Put newly derived section texts into the notes: what a model wrote stays, what structure had derived before is replaced (SM-13)."""
+    present = bodies(text, template)
+    merged = {}
+    for frame in frames(template):
+        written = present.get(frame.title, "").partition(STRUCTURAL_MARK)[0].strip("\n")
+        fresh = _demoted(derived.get(frame.title, "").strip("\n"))
+        if fresh and frame.title == _TITLE and written:
+            fresh = ""  # one title is enough, and the model's is the better one
+        block = f"{STRUCTURAL_MARK}\n{fresh}" if fresh else ""
+        merged[frame.title] = "\n\n".join(part for part in (written, block) if part)
+    return compose(template, merged)
+
+
+_TITLE = "Session Title"
+
+
+def section_tokens(text: str, template: str) -> dict[str, int]:
+    """Estimated tokens of each section's text, by title."""
+    return {title: estimate_text(body) for title, body in bodies(text, template).items()}

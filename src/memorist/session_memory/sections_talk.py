@@ -1,0 +1,177 @@
+"""Notes from what was said: title, task, results, learnings, documentation. Pure."""
+
+from __future__ import annotations
+
+from memorist.session_memory.ledger import Ledger
+from memorist.session_memory.ledger_talk import ANSWERING, Ask
+from memorist.session_memory.ledger_texts import (
+    BASE_WEIGHT,
+    COMMENT,
+    COMMIT,
+    EARLIER,
+    FINAL,
+    PLAN,
+    SAID,
+    SHOWN,
+    THOUGHT,
+    Candidate,
+    quality,
+)
+from memorist.session_memory.rank import LINE_OVERHEAD, Line
+from memorist.session_memory.sentences import Sentence, sentence, shorten
+
+TITLE, STATE, TASK = "Session Title", "Current State", "Task specification"
+DOCS, LEARNED, RESULTS = "Codebase and System Documentation", "Learnings", "Key results"
+
+TITLE_LENGTH = 90
+_GROUPS = ("", "In its reasoning:", "In an earlier summary:", "In the changed code:", "In code that was read:")
+_GROUP_OF = {THOUGHT: 1, EARLIER: 2, COMMENT: 3, SHOWN: 4}
+_PLACES = {COMMIT: RESULTS, PLAN: TASK + "/plan", COMMENT: DOCS, EARLIER: DOCS, SHOWN: DOCS}
+_SHOWN_LIMIT = 8
+_OLDER = 0.85
+_MUST_SENTENCES = 4
+_SHORT_ASK = 110
+"""Tokens below which a user's message stands whole."""
+
+_MUST_ASKS = 560
+"""Tokens of the user's messages that stand before anything else."""
+
+
+def of_sentence(section: str, found: Sentence, order: tuple[int, ...], weight: float, *, must: bool = False) -> Line:
+    """A line that is this sentence."""
+    return Line(section, found.text, found.stems, found.keys, found.cost + LINE_OVERHEAD, weight, order, must, found.bullet)
+
+
+def title(ledger: Ledger) -> str:
+    """The session's own title, or the start of the first request."""
+    if ledger.title:
+        return shorten(ledger.title, TITLE_LENGTH)
+    asks = [ask for ask in ledger.talk.asks if ask.how != ANSWERING]
+    spoken = [ask for ask in asks if len(ask.text) >= 16 and ask.text[0] not in "!/#"]
+    first = next(iter(spoken or asks), None)
+    if first is None:
+        return ""
+    heading = first.sentences[0].text if first.sentences else first.text
+    if len(first.sentences) > 1 and heading.rstrip(" …").lower().startswith("implement the following plan"):
+        heading = first.sentences[1].text
+    return shorten(heading, TITLE_LENGTH)
+
+
+def task_lines(ledger: Ledger) -> list[Line]:
+    """The user's messages: all of the short ones and the first sentences of the others must stand; the rest is weighed."""
+    lines: list[Line] = []
+    left = _MUST_ASKS
+    ranked = ledger.talk.asks[:1] + ledger.talk.asks[:0:-1]
+    must: set[int] = set()
+    for ask in ranked:
+        price = _must_price(ask)
+        if price <= left:
+            must.add(id(ask))
+            left -= price
+    for at, ask in enumerate(ledger.talk.asks):
+        lines.extend(_ask_lines(ask, at, must=id(ask) in must))
+    return lines
+
+
+def _must_price(ask: Ask) -> int:
+    return sum(each.cost + LINE_OVERHEAD for each in _must_part(ask))
+
+
+def _must_part(ask: Ask) -> list[Sentence]:
+    whole = sum(each.cost for each in ask.sentences)
+    return ask.sentences if whole <= _SHORT_ASK else ask.sentences[:_MUST_SENTENCES]
+
+
+def _ask_lines(ask: Ask, at: int, *, must: bool) -> list[Line]:
+    if not ask.sentences:
+        return [of_sentence(TASK, sentence(ask.text), (at, 0), 3.0, must=must)]
+    first = {id(each) for each in _must_part(ask)}
+    return [
+        of_sentence(TASK, each, (at, place), 2.6 if place < 12 else 2.0, must=must and id(each) in first)
+        for place, each in enumerate(ask.sentences)
+    ]
+
+
+def task_text(ledger: Ledger, lines: list[Line]) -> str:
+    """The user's messages one below the other, numbered as they came; left-out sentences leave an ellipsis."""
+    asks: dict[int, list[Line]] = {}
+    for each in lines:
+        asks.setdefault(each.order[0], []).append(each)
+    out = []
+    for at in sorted(asks):
+        ask = ledger.talk.asks[at]
+        how = f"({ask.how}) " if ask.how else ""
+        chosen = sorted(asks[at], key=lambda each: each.order)
+        whole = len(ask.sentences) or 1
+        times = f" (×{ask.times})" if ask.times > 1 else ""
+        out.append(f"- {how}{joined([(each.order[1], each.text, each.bullet) for each in chosen], whole)}{times}")
+    return "\n".join(out)
+
+
+def results_text(lines: list[Line]) -> str:
+    """Last words and commit messages, those of one turn together."""
+    turns: dict[int, list[Line]] = {}
+    for each in sorted(lines, key=lambda each: each.order):
+        turns.setdefault(each.order[0], []).append(each)
+    return "\n".join(f"- {joined([(each.order[1], each.text, each.bullet) for each in found], 0)}" for found in turns.values())
+
+
+def joined(parts: list[tuple[int, str, bool]], whole: int) -> str:
+    """Sentences put together again: neighbours side by side, list items on their own lines, gaps as an ellipsis.
+
+    With `whole`, the number of sentences there were, an ellipsis also marks what is missing at the start and the end.
+    """
+    text = ""
+    last = -1 if whole else parts[0][0] - 1
+    listed = False
+    for place, words, bullet in parts:
+        gap = place != last + 1
+        if not text:
+            text = f"… {words}" if gap else words
+        elif bullet:
+            text += f"\n  - {words}"
+        elif listed:
+            text += f"\n  {words}"
+        else:
+            text += f" … {words}" if gap and not text.endswith("…") else f" {words}"
+        last, listed = place, bullet
+    return text if not whole or last == whole - 1 or text.endswith("…") else f"{text} …"
+
+
+def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
+    """Statements of the assistant: final words to the results, causes and rules to the learnings, the rest to the documentation."""
+    now = ledger.turns.now.number
+    tail = {each.order for each in ledger.talk.tail}
+    lines = []
+    shown = sorted((each for each in ledger.talk.pool.candidates if each.source in (SHOWN, COMMENT)), key=quality, reverse=True)
+    skip = skip | {each.order for each in shown[_SHOWN_LIMIT:]}
+    for each in ledger.talk.pool.candidates:
+        if each.order in skip:
+            continue
+        section, weight = _place(each, final=each.order in tail)
+        if section:
+            age = 1.0 if each.turn == now else _OLDER
+            group = (_GROUP_OF.get(each.source, 0),) if section in (DOCS, LEARNED) else ()
+            lines.append(of_sentence(section, each.sentence, (*group, each.turn, each.order), weight * age))
+    return lines
+
+
+def grouped_text(lines: list[Line]) -> str:
+    """Statements first; below them, each under a label, what comes from weaker sources."""
+    out: list[str] = []
+    group = 0
+    for each in sorted(lines, key=lambda each: each.order):
+        if each.order[0] != group:
+            group = each.order[0]
+            out.append(_GROUPS[group])
+        out.append(f"- {each.text}")
+    return "\n".join(out)
+
+
+def _place(each: Candidate, *, final: bool) -> tuple[str, float]:
+    """The section of a candidate, empty for none, and its weight there."""
+    if each.source == FINAL or (final and each.source == SAID):
+        return RESULTS, max(each.weight, BASE_WEIGHT[FINAL])
+    if each.source in (SAID, THOUGHT):
+        return LEARNED if each.cue else DOCS, each.weight
+    return _PLACES.get(each.source, ""), each.weight

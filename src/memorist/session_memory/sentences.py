@@ -1,0 +1,170 @@
+"""Markdown taken apart into sentences that can stand alone in notes: no tables, fences, headings' signs or half bullets. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from memorist.session_memory.lexicon import CUE_WORDS, DOUBT_WORDS, name_keys, names, token_cost, words
+
+TEXT_LIMIT = 10_000
+"""Characters of one text that are looked at: its start and its end, half each. Keeps the cost of a message flat."""
+
+SENTENCE_LIMIT = 420
+"""Characters of one sentence; a longer one is cut at a word, with an ellipsis."""
+
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = re.compile(r"\s*#{1,6}\s+")
+_RULE = re.compile(r"\s*(?:[-=_*]\s?){3,}$|^\s*\|?[\s:|-]+\|?\s*$")
+_EMPHASIS = re.compile(r"(?<![\w*\\])(\*\*\*|\*\*|__|\*)(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
+_LOOSE = re.compile(r"(?<=[\w)`])\*\*(?=[\s:.,)]|$)|(?:(?<=\s)|^)\*\*(?=[\w`(])")
+_DRAWN = re.compile(r"[─━═]{3,}")
+_LINK = re.compile(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
+_TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?>")
+_END = re.compile(
+    r"(?<=[A-Za-z0-9)`\"'*’”\]][.!?])[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])|(?<=[。！？])"
+    r"|(?<=[a-z)`][.!?])(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’])"
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
+_LEAD_IN = re.compile(r".{1,100}:")
+_STYLED_LIMIT = 2_000
+"""Characters of a line above which links and emphasis are left in: their search takes time in the square of the length."""
+
+_WRAPPED = 56
+_SINGLE = 32
+"""Characters below which a paragraph is taken as one sentence."""
+
+
+class Sentence(Struct, frozen=True):
+    """One sentence with what it weighs."""
+
+    text: str
+    stems: frozenset[str]
+    names: tuple[str, ...]
+    keys: frozenset[str]
+    """The names as they are compared: the last part of a path, lower case."""
+    cost: int
+    """Estimated tokens."""
+    bullet: bool = False
+    """It was an item of a list."""
+    cue: bool = False
+    """It has a word by which causes, rules and results are told."""
+    doubt: bool = False
+    """It has a word by which a writer says that he is not sure."""
+
+
+def sentence(text: str, *, bullet: bool = False) -> Sentence:
+    """A sentence of this text as it stands."""
+    content, plain = words(text)
+    found = names(text, plain)
+    return Sentence(
+        text, content, found, name_keys(found), token_cost(text), bullet, not CUE_WORDS.isdisjoint(plain), not DOUBT_WORDS.isdisjoint(plain)
+    )
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text on one line, cut at a word with an ellipsis when it has more than `limit` characters."""
+    line = " ".join(text[: limit * 8 + 400].split())
+    if len(line) <= limit:
+        return line
+    cut = line.rfind(" ", limit // 2, limit)
+    return line[: cut if cut > 0 else limit].rstrip(" ,;:-–—(") + " …"
+
+
+def ends(text: str, limit: int = TEXT_LIMIT) -> str:
+    """The text, or its start and its end where it is longer than `limit` characters."""
+    return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
+
+
+def sentences(text: str, *, short: bool = False) -> list[Sentence]:
+    """The sentences of a Markdown text, in order. Fenced code and rules are left out; so are very short sentences, unless `short`."""
+    found: list[Sentence] = []
+    for paragraph, bullet in _paragraphs(ends(text)):
+        for part in _split(paragraph):
+            cleaned = _closed(shorten(part, SENTENCE_LIMIT))
+            if short or _worth(cleaned):
+                found.append(sentence(cleaned, bullet=bullet))
+    return found
+
+
+def _paragraphs(text: str) -> list[tuple[str, bool]]:
+    """Lines joined where they were only wrapped; whether each is a list item."""
+    done: list[tuple[str, bool]] = []
+    fenced = False
+    joinable = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            fenced, joinable = not fenced, False
+            if done and _LEAD_IN.fullmatch(done[-1][0]):
+                done[-1] = (f"{done[-1][0][:-1]} …", done[-1][1])
+            continue
+        if fenced or not line.strip() or _RULE.match(line):
+            joinable = False
+            continue
+        plain, bullet, heading = _plain(line)
+        if (joinable and not bullet and not heading and done) or (plain and done and _LEAD_IN.fullmatch(done[-1][0]) and not heading):
+            done[-1] = (f"{done[-1][0]} {plain}", done[-1][1])
+        elif plain:
+            done.append((plain, bullet))
+        joinable = not heading and len(line) >= _WRAPPED and not line.lstrip().startswith("|")
+    return done
+
+
+def _plain(line: str) -> tuple[str, bool, bool]:
+    """The line without its markdown signs; whether it was a list item, and whether a heading."""
+    heading = bool(_HEADING.match(line))
+    if heading:
+        line = _HEADING.sub("", line, count=1)
+    bullet = _BULLET.match(line)
+    if bullet:
+        line = line[bullet.end() :]
+    line = line.strip()
+    if line.startswith("|"):
+        line = " · ".join(cell.strip() for cell in line.strip("|").split("|") if cell.strip())
+        bullet = bullet or _BULLET.match("- ")
+    line = line.removeprefix("> ")
+    if len(line) > _STYLED_LIMIT:
+        return line.strip(), bool(bullet), heading
+    if "](" in line:
+        line = _LINK.sub(r"\1", line)
+    if "*" in line or "__" in line:
+        line = _EMPHASIS.sub(r"\2", line)
+        line = _LOOSE.sub("", line) if "`" not in line else line
+    if "──" in line or "━━" in line or "══" in line:
+        line = _DRAWN.sub("", line).replace("``", "").strip(" `★")
+    if "<" in line and "`" not in line:
+        line = _TAG.sub(" ", line)
+    return line.strip(), bool(bullet), heading
+
+
+def _split(paragraph: str) -> list[str]:
+    if len(paragraph) < _SINGLE:
+        return [paragraph]
+    parts: list[str] = []
+    for part in _END.split(paragraph):
+        if parts and (_ABBREVIATION.search(parts[-1]) or parts[-1].count("`") % 2):
+            parts[-1] = f"{parts[-1]} {part}"
+        elif part and part.strip():
+            parts.append(part.strip())
+    return parts
+
+
+def _closed(text: str) -> str:
+    """No lone back-tick, emphasis or quotation mark, and no lead-in that ends in a colon."""
+    if text.count("`") % 2:
+        text = text.replace("`", "")
+    if text.count("**") % 2:
+        text = text.replace("**", "")
+    if text.endswith(":"):
+        text = f"{text[:-1].rstrip()} …"
+    return text
+
+
+def _worth(text: str) -> bool:
+    """Headings and lead-ins of a word or two say nothing alone."""
+    size = len(text)
+    if size < 12:
+        return False
+    return text.count(" ") >= 2 or any(sign in text for sign in "`/_")

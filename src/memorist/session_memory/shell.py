@@ -1,0 +1,126 @@
+"""Command lines: what they are for, which files they print, and how they are written short. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import pairwise
+
+_NOISE = re.compile(
+    r"\s*(?:2>&1|>\s*/dev/null|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+|\s+-c\s*\d+)?|\|\|\s*true|\|\s*cat)(?=\s|;|$|\|)"
+)
+_LEAD = re.compile(
+    r"\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*|export\s+\w+=\S*\s*(?:&&|;)\s*|[A-Z_][A-Z0-9_]*=\S*\s+|(?:sudo|time)\s+)"
+)
+_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?\n.*?\n\s*\1\b", re.DOTALL)
+_PATH_LIMIT = 300
+_PRINTERS = frozenset({"cat", "nl", "head", "tail", "less", "bat", "sed", "wc", "jq", "open"})
+_PATH = re.compile(r"(?:~|\.{1,2})?/?[\w@+.-]*[\w@+-](?:/[\w@+.-]+)*\.\w{1,8}|(?:~|\.{1,2})?/?(?:[\w@+.-]+/)+[\w@+.-]+")
+
+
+def _word(words: str) -> re.Pattern[str]:
+    """These words as whole arguments of a command line."""
+    return re.compile(rf"(?:^|[\s(]|(?<=[/.]))(?:{words})(?=[\s;)]|$)")
+
+
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("commit", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?commit\b")),
+    (
+        "push",
+        re.compile(r"\bgit\s+push\b|\bgh\s+pr\s+(?:create|merge|edit)\b|\bgh\s+release\s+create\b|\b(?:npm|yarn|pnpm|cargo)\s+publish\b"),
+    ),
+    ("merge", re.compile(r"\bgit\s+(?:merge|rebase|cherry-pick|revert|reset|checkout|switch|stash|branch|tag|worktree|pull)\b(?!-)")),
+    ("test", _word("tests?(?!\\s+-[a-z]\\s)|pytest|jest|vitest|rspec|ctest|nextest|unittest|mocha|playwright|test:[\\w:-]+|[\\w-]+:test")),
+    ("typecheck", _word("tsc|mypy|pyright|typecheck|type-check|vet|typecheck:[\\w:-]+")),
+    ("lint", _word("lint|eslint|ruff|biome|golangci-lint|clippy|flake8|shellcheck|actionlint|pre-commit|check|lint:[\\w:-]+")),
+    ("format", _word("fmt|gofmt|prettier|black|format")),
+    ("build", _word("build|make|compile|webpack|vite|cmake|msbuild|gradle|mvn|build:[\\w:-]+")),
+    ("install", re.compile(r"\b(?:install|npm\s+ci|bun\s+add|uv\s+sync|go\s+mod|pip)\b")),
+)
+_LOOKS = re.compile(
+    r"(?:sudo\s+|rtk\s+)?(?:ls|cat|sed\s+-n|nl|head|tail|rg|grep|find|fd|tree|pwd|wc|stat|file|which|jq|awk|echo|printf|env|date|sleep|sort|du|cut|command|type|man|diff|whoami|uname|ps|npm\s+(?:view|search|ls|info)|node\s+-[pe]|bun\s+-e|python3?\s+-c|curl"
+    r"|git\s+(?:-C\s+\S+\s+)?(?:--no-pager\s+)?(?:status|log|diff|show|branch(?:\s+(?:-\w+|--\S+))*\s*$|blame|ls-files|rev-parse|merge-base|grep|remote|fetch|config|ls-tree|rev-list|describe|stash\s+list|worktree\s+list|tag\s+(?:--list|-l|--points-at)|for-each-ref|shortlog|reflog|cat-file|show-ref)"
+    r"|gh\s+(?:(?:pr|run|issue|repo|release|auth|workflow)\s+(?:view|list|checks|diff|status|watch)|api|search))(?![\w-])"
+)
+
+
+def command_text(value: object) -> str:
+    """The command line of a tool's `command`: text, or a list of arguments whose shell wrapper is taken off."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return ""
+    parts = [part for part in value[:200] if isinstance(part, str)]
+    if len(parts) >= 3 and parts[0].rsplit("/", 1)[-1] in {"bash", "sh", "zsh", "pwsh"} and parts[1].startswith("-"):
+        return parts[-1]
+    return " ".join(parts)
+
+
+def short_command(command: str) -> str:
+    """The command without what is noise to a reader: `cd` in front, variables, redirections, `| tail`, here-documents' text."""
+    text = _HEREDOC.sub("", command[:4_000])
+    while lead := _LEAD.match(text):
+        if lead.end() == len(text):
+            break
+        text = text[lead.end() :]
+    text = _NOISE.sub("", text)
+    first = next((line for line in text.split("\n") if line.strip() and not line.lstrip().startswith(("#", "set -"))), "")
+    short = " ".join(first.split())
+    if len(short) < 24 and short.endswith(("'", '"')) and (short.count("'") % 2 or short.count('"') % 2):
+        inside = text[text.find(first) + len(first) :].split("\n")
+        short = f"{short}{next((line.strip() for line in inside if line.strip()), '')} …"
+    return _with_subject(short, command) if "commit" in short and "$(cat" in short else short
+
+
+def _with_subject(short: str, command: str) -> str:
+    """A commit whose message is a here-document, with the message's first line in its place."""
+    subject = commit_message(command).split("\n", 1)[0]
+    return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
+
+
+def command_key(short: str) -> str:
+    """Equal for runs of the same command, given in its short form: its first words, without options."""
+    words = [word for word in short.split() if not word.startswith(("-", "|", ">", "<", "&"))]
+    return " ".join(words[:3])
+
+
+def kind_of(short: str) -> str:
+    """What a command in its short form is for: `commit`, `push`, `merge`, `test`, `types`, `lint`, `format`, `build`, `install`, `look` or `run`."""
+    if _LOOKS.match(short) and "&&" not in short and ";" not in short:
+        return "look"
+    for kind, pattern in _KINDS:
+        if pattern.search(short):
+            return kind
+    return "look" if _LOOKS.match(short) else "run"
+
+
+def files_read(command: str) -> tuple[str, ...]:
+    """The files that a printing command (`cat`, `sed -n`, `nl` …) names, up to the first pipe of each part."""
+    found: list[str] = []
+    if not _LOOKS.match(command.lstrip()[:40]) and "&&" not in command[:400]:
+        return ()
+    for part in re.split(r"&&|;|\n|\|\|", command[:1_500]):
+        head = part.split("|", 1)[0].split()
+        if not head or head[0] not in _PRINTERS or "-i" in head or ">" in part or "<<" in part:
+            continue
+        found.extend(word.strip("'\"") for word in head[1:] if len(word) < _PATH_LIMIT and _PATH.fullmatch(word.strip("'\"")))
+    return tuple(dict.fromkeys(found[:12]))
+
+
+def commit_message(command: str) -> str:
+    """The message of a `git commit -m` or the title and body of a `gh pr create`; empty when the line names none."""
+    heredoc = re.search(r"<<-?\s*['\"]?(\w+)['\"]?\n(.*?)\n\s*\1\b", command, re.DOTALL)
+    titles = [match[2] for match in re.finditer(r"--title[= ](['\"])(.+?)\1", command)]
+    if heredoc:
+        return "\n\n".join([*titles, heredoc[2].strip()])
+    if "<<" in command:
+        return "\n\n".join(titles)
+    return "\n\n".join(titles or _messages(command))
+
+
+def _messages(command: str) -> list[str]:
+    try:
+        words = shlex.split(command[:6_000])
+    except ValueError:
+        return []
+    return [after for word, after in pairwise(words) if word in ("-m", "-am", "--message")]

@@ -1,0 +1,1 @@
+"""What memorist keeps on disk."""

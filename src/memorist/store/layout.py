@@ -1,0 +1,86 @@
+"""Where things are under the home folder (spec: "Data on disk"). Pure path arithmetic."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_NAME_LENGTH = 60
+"""Longest readable part of a folder name; the hash behind it keeps different paths apart."""
+
+
+def folder_name(text: str) -> str:
+    """A safe, readable folder name for any text; texts that differ get different names.
+
+    A text that is safe already stays as it is, so that session ids can be found by hand.
+    """
+    plain = _UNSAFE.sub("-", text).strip(".-")
+    if plain == text and 0 < len(plain) <= _NAME_LENGTH:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain[-_NAME_LENGTH:].strip('.-') or 'unnamed'}-{digest}"
+
+
+class Layout:
+    """The paths below one home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    @property
+    def config(self) -> Path:
+        """The user's settings."""
+        return self.home / "config.toml"
+
+    @property
+    def database(self) -> Path:
+        """Sessions and receipts; can be thrown away without losing notes or transcripts."""
+        return self.home / "state.sqlite"
+
+    @property
+    def own_template(self) -> Path:
+        """A user's own template of the notes."""
+        return self.home / "session-memory" / "config" / "template.md"
+
+    @property
+    def own_prompt(self) -> Path:
+        """A user's own update prompt."""
+        return self.home / "session-memory" / "config" / "prompt.md"
+
+    @property
+    def projects(self) -> Path:
+        """The folder that holds one folder for each project."""
+        return self.home / "projects"
+
+    def session(self, project: str, session: str) -> SessionLayout:
+        """The folder of one session of a project, named by the project's root path."""
+        return SessionLayout(self.projects / folder_name(project or "no-project") / folder_name(session))
+
+
+class SessionLayout:
+    """The paths of one session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def notes(self) -> Path:
+        """Session memory."""
+        return self.folder / "session-memory" / "summary.md"
+
+    @property
+    def cursor(self) -> Path:
+        """How far the notes reach, so that a new process can go on from there (SM-14)."""
+        return self.folder / "session-memory" / "cursor.json"
+
+    @property
+    def transcript(self) -> Path:
+        """The canonical transcript."""
+        return self.folder / "transcript.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """The event log."""
+        return self.folder / "events.jsonl"

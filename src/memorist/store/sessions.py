@@ -1,0 +1,90 @@
+"""Rows of the state database: sessions, and the receipts of what ran in the background."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from memorist.core.messages import Usage
+from memorist.errors import StoreError
+from memorist.forks.spec import FileChange, Outcome, Receipt
+from memorist.store.database import transaction
+
+
+def keep_session(database: sqlite3.Connection, session: str, *, project: str, folder: str, format: str, now: float) -> None:  # noqa: A002 - a row's own columns
+    """Record that a session was opened; `now` in seconds since the epoch. Raises StoreError."""
+    try:
+        with transaction(database):
+            database.execute(
+                "insert into sessions (id, project, folder, format, created, updated) values (?, ?, ?, ?, ?, ?)"
+                " on conflict (id) do update set project = excluded.project, folder = excluded.folder, updated = excluded.updated",
+                (session, project, folder, format, now, now),
+            )
+    except sqlite3.Error as error:
+        raise StoreError(f"the session cannot be recorded in the database ({error})") from error
+
+
+def session_folders(database: sqlite3.Connection, start: str) -> list[tuple[str, str]]:
+    """Id and folder of the sessions whose id begins with `start`, newest first."""
+    rows = database.execute(
+        "select id, folder from sessions where substr(id, 1, ?) = ? order by updated desc", (len(start), start)
+    ).fetchall()
+    return [(row["id"], row["folder"]) for row in rows]
+
+
+def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) -> int:
+    """Record what a fork did; gives the receipt's number. Raises StoreError."""
+    usage = receipt.usage
+    values = (
+        session,
+        receipt.label,
+        receipt.why,
+        receipt.model,
+        receipt.started,
+        receipt.seconds,
+        receipt.requests,
+        receipt.turns,
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.output,
+        receipt.cost_usd,
+        msgspec.json.encode(receipt.files).decode(),
+        msgspec.json.encode(receipt.denied).decode(),
+        receipt.outcome.value,
+        receipt.said,
+    )
+    try:
+        with transaction(database):
+            cursor = database.execute(
+                "insert into receipts (session, label, why, model, started, seconds, requests, turns, input, cache_read, cache_write, output,"
+                " cost_usd, files, denied, outcome, said) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+            return int(cursor.lastrowid or 0)
+    except sqlite3.Error as error:
+        raise StoreError(f"a receipt cannot be recorded in the database ({error})") from error
+
+
+def receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
+    """The receipts of one session, oldest first."""
+    rows = database.execute("select * from receipts where session = ? order by number", (session,)).fetchall()
+    return [
+        Receipt(
+            label=row["label"],
+            why=row["why"],
+            model=row["model"],
+            started=row["started"],
+            seconds=row["seconds"],
+            requests=row["requests"],
+            turns=row["turns"],
+            usage=Usage(input=row["input"], cache_read=row["cache_read"], cache_write=row["cache_write"], output=row["output"]),
+            cost_usd=row["cost_usd"],
+            files=msgspec.json.decode(row["files"], type=tuple[FileChange, ...]),
+            denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
+            outcome=Outcome(row["outcome"]),
+            said=row["said"],
+        )
+        for row in rows
+    ]

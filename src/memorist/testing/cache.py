@@ -1,0 +1,184 @@
+"""Prompt-cache accounting as the providers do it: pure, so that a test can say how much of a request should have been a cache read.
+
+Anthropic: a mark (`cache_control`) on a block writes the prefix that ends there; a later request reads the longest prefix that was written
+before, if it ends at one of its own marks or at most 20 blocks before one. The prefix runs over tools, system and messages. A change of
+the model starts anew; a change of thinking or tool choice spares tools and system only (Anthropic's prompt caching guide).
+
+OpenAI: no marks; the longest common start with any earlier request counts, from 1,024 tokens on, in steps of 128 (OpenAI's prompt caching
+guide).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Usage
+from memorist.core.tokens import estimate_text
+
+LOOKBACK_BLOCKS = 20
+"""Blocks before a mark in which a written prefix is looked for (Anthropic's prompt caching guide)."""
+
+OPENAI_MINIMUM = 1_024
+OPENAI_STEP = 128
+"""Smallest cached prefix and its granularity in tokens (OpenAI's prompt caching guide)."""
+
+_MESSAGE_KEYS = ("thinking", "tool_choice", "output_config")
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """Input tokens of one request by what they cost. `cache_write_long` is the part of `cache_write` with a lifetime of one hour."""
+
+    input: int
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_long: int = 0
+
+    @property
+    def total(self) -> int:
+        """All input tokens."""
+        return self.input + self.cache_read + self.cache_write
+
+    def usage(self, output: int) -> Usage:
+        """The same as a `Usage`."""
+        return Usage(input=self.input, cache_read=self.cache_read, cache_write=self.cache_write, output=output)
+
+
+class Block(NamedTuple):
+    """One block of the prefix: the key of everything up to its end, tokens up to its end, and its mark's lifetime (None: no mark)."""
+
+    key: str
+    tokens: int
+    ttl: str | None
+
+
+class CacheState(Struct, frozen=True):
+    """What earlier requests left in the cache: written prefixes (Anthropic), texts (OpenAI)."""
+
+    written: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+
+
+def _as_blocks(content: object) -> list[JsonObject]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _raw_blocks(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    for tool in _as_blocks(body.get("tools")):
+        yield "tool", tool
+    for block in _as_blocks(body.get("system")):
+        yield "system", block
+    for message in body.get("messages", ()):
+        if isinstance(message, dict):
+            for block in _as_blocks(message.get("content")):
+                yield f"message:{message.get('role')}", block
+
+
+def _unmarked(block: JsonObject) -> JsonObject:
+    plain = {key: value for key, value in block.items() if key != "cache_control"}
+    if isinstance(plain.get("content"), list):
+        plain["content"] = [_unmarked(part) if isinstance(part, dict) else part for part in plain["content"]]
+    return plain
+
+
+def mark_of(block: JsonObject) -> str | None:
+    """The lifetime of the block's cache mark (`5m` when it names none), looking into a tool result's parts too; None without a mark."""
+    mark = block.get("cache_control")
+    if isinstance(mark, dict):
+        return str(mark.get("ttl", "5m"))
+    inner = block.get("content")
+    for part in reversed(inner) if isinstance(inner, list) else ():
+        if isinstance(part, dict) and isinstance(part.get("cache_control"), dict):
+            return str(part["cache_control"].get("ttl", "5m"))
+    return None
+
+
+def anthropic_blocks(body: JsonObject) -> list[Block]:
+    """The request's prefix, block by block. Marks are not part of the text they mark."""
+    digest = hashlib.sha256(_encode(body.get("model")))
+    blocks: list[Block] = []
+    tokens = 0
+    in_messages = False
+    for place, raw in _raw_blocks(body):
+        if place.startswith("message") and not in_messages:
+            in_messages = True
+            digest.update(_encode({key: body.get(key) for key in _MESSAGE_KEYS}))
+        text = _encode(_unmarked(raw))
+        digest.update(place.encode() + b"\0" + text + b"\0")
+        tokens += estimate_text(text.decode())
+        blocks.append(Block(digest.hexdigest(), tokens, mark_of(raw)))
+    automatic = body.get("cache_control")
+    if blocks and isinstance(automatic, dict):
+        blocks[-1] = blocks[-1]._replace(ttl=str(automatic.get("ttl", "5m")))
+    return blocks
+
+
+def _longest_read(state: CacheState, blocks: list[Block], marks: list[int]) -> int:
+    """Index of the last block that is read from the cache; -1 for none."""
+    for mark in reversed(marks):
+        for index in range(mark, max(-1, mark - LOOKBACK_BLOCKS - 1), -1):
+            if blocks[index].key in state.written:
+                return index
+    return -1
+
+
+def _account_anthropic(state: CacheState, body: JsonObject, minimum: int) -> tuple[CacheState, Counts]:
+    blocks = anthropic_blocks(body)
+    total = blocks[-1].tokens if blocks else 0
+    marks = [index for index, block in enumerate(blocks) if block.ttl is not None and block.tokens >= minimum]
+    if not marks:
+        return state, Counts(input=total)
+    found = _longest_read(state, blocks, marks)
+    read = blocks[found].tokens if found >= 0 else 0
+    end = max(read, blocks[marks[-1]].tokens)
+    long_end = max([read, *(blocks[index].tokens for index in marks if blocks[index].ttl == "1h")])
+    counts = Counts(input=total - end, cache_read=read, cache_write=end - read, cache_write_long=long_end - read)
+    return msgspec.structs.replace(state, written=state.written | {blocks[index].key for index in marks}), counts
+
+
+def openai_text(body: JsonObject) -> str:
+    """The request as one text in the order in which OpenAI caches it: tools, instructions, then the history."""
+    history = body["input"] if "input" in body else body.get("messages", [])
+    entries = [{"role": "user", "content": history}] if isinstance(history, str) else history
+    head = _encode([body.get("model"), body.get("tools", []), body.get("instructions")]).decode()
+    return "\n".join([head, *(_encode(entry).decode() for entry in entries)])
+
+
+def common_length(left: str, right: str) -> int:
+    """Characters that two texts have in common at their start."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _account_openai(state: CacheState, body: JsonObject) -> tuple[CacheState, Counts]:
+    text = openai_text(body)
+    total = estimate_text(text)
+    common = max((common_length(text, earlier) for earlier in state.texts), default=0)
+    cached = estimate_text(text[:common]) // OPENAI_STEP * OPENAI_STEP
+    read = cached if cached >= OPENAI_MINIMUM else 0
+    kept = tuple(earlier for earlier in state.texts if not text.startswith(earlier))
+    return msgspec.structs.replace(state, texts=(*kept, text)), Counts(input=total - read, cache_read=read)
+
+
+def account(state: CacheState, wire_format: str, body: JsonObject, *, minimum: int = 0) -> tuple[CacheState, Counts]:
+    """Count the input of a request and what it reads from and writes to the cache; returns the cache after it.
+
+    `minimum` is the smallest prefix in tokens that an Anthropic mark caches: 0 here so that small tests show cache reads; the provider's is
+    1,024 or more by model.
+    """
+    if wire_format == "anthropic":
+        return _account_anthropic(state, body, minimum)
+    return _account_openai(state, body)

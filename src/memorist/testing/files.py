@@ -1,0 +1,173 @@
+"""Files in memory, with links and with the faults of a real disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.errors import StoreError, WriteConflict
+from memorist.ports import FileFacts
+
+MAX_LINKS = 40
+"""Links followed in one path before it counts as a loop (Linux)."""
+
+
+class _File(Struct, frozen=True):
+    data: bytes
+    modified_ns: int
+
+
+class _Link(Struct, frozen=True):
+    target: Path
+    modified_ns: int
+
+
+class MemoryFiles:
+    """`Files` in memory. Folders are there when something is in them, and when they were made with `folder`.
+
+    Faults: paths in `read_only` and below refuse to change, paths in `unreadable` and below refuse to be read, and `capacity` (bytes of all
+    files together; None: no limit) makes the disk full. A refused write changes nothing. Every write moves the modification time forward by
+    one second.
+    """
+
+    def __init__(self, content: dict[str, bytes] | None = None, *, capacity: int | None = None) -> None:
+        self._entries: dict[Path, _File | _Link] = {}
+        self._folders: set[Path] = {Path("/")}
+        self._time = 1_700_000_000_000_000_000
+        self.capacity = capacity
+        self.read_only: set[Path] = set()
+        self.unreadable: set[Path] = set()
+        for name, data in (content or {}).items():
+            self.write(Path(name), data)
+
+    def link(self, path: Path, target: Path) -> None:
+        """Put a symbolic link at the path. The target may be relative, and need not be there."""
+        self._make_parents(path)
+        self._entries[path] = _Link(target, self._tick())
+
+    def folder(self, path: Path) -> None:
+        """Make a folder."""
+        self._make_parents(path / "x")
+
+    def touch(self, path: Path, modified_ns: int) -> None:
+        """Set the modification time of a file, in nanoseconds. Raises FileNotFoundError."""
+        place, found = self._file(path)
+        self._entries[place] = _File(found.data, modified_ns)
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
+        place, found = self._file(path)
+        self._refuse(self.unreadable, place, f"Cannot read {path}: permission is denied; give yourself access to it.")
+        return found.data if limit is None else found.data[:limit]
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        """Replace the file; a link at the path is replaced, not followed. Raises StoreError and WriteConflict."""
+        place = self._place(path)
+        self._check_room(place, path, data)
+        if expect is not None:
+            try:
+                present: bytes | None = self._file(path)[1].data
+            except FileNotFoundError:
+                present = None
+            if present != expect:
+                what = "is gone" if present is None else "changed"
+                raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
+        self._make_parents(place)
+        self._entries[place] = _File(data, self._tick())
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Make the file if there is nothing at the path; False when there was something. Raises StoreError."""
+        place = self._place(path)
+        self._refuse(self.read_only, place, f"Cannot write {path}: the file system is read-only; choose another place.")
+        if place in self._entries or place in self._folders:
+            return False
+        self.write(path, data)
+        return True
+
+    def facts(self, path: Path) -> FileFacts | None:
+        """What is at the path, links not followed; None when there is nothing."""
+        place = self._place(path)
+        found = self._entries.get(place)
+        match found:
+            case _File():
+                return FileFacts(len(found.data), found.modified_ns, is_file=True, is_folder=False, is_link=False)
+            case _Link():
+                return FileFacts(len(str(found.target)), found.modified_ns, is_file=False, is_folder=False, is_link=True)
+            case None:
+                if place in self._folders:
+                    return FileFacts(0, self._time, is_file=False, is_folder=True, is_link=False)
+                return None
+
+    def resolve(self, path: Path) -> Path:
+        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
+        return self._follow(path, [MAX_LINKS])
+
+    def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
+        """Every file and link below the folder, sorted, links not followed; at most `limit`. Raises FileNotFoundError."""
+        place = self.resolve(folder)
+        if place not in self._folders:
+            raise FileNotFoundError(f"There is no folder {folder}.")
+        return sorted(folder / entry.relative_to(place) for entry in self._entries if entry.is_relative_to(place))[:limit]
+
+    def remove(self, path: Path) -> None:
+        """Delete a file or a link. Raises FileNotFoundError and StoreError."""
+        place = self._place(path)
+        if place in self._folders:
+            raise StoreError(f"Cannot delete {path}: it is a folder, not a file; move it away.")
+        if place not in self._entries:
+            raise FileNotFoundError(f"There is no file {path}.")
+        self._refuse(self.read_only, place, f"Cannot delete {path}: the file system is read-only; choose another place.")
+        del self._entries[place]
+
+    def _tick(self) -> int:
+        self._time += 1_000_000_000
+        return self._time
+
+    def _place(self, path: Path) -> Path:
+        """The path with its folders resolved, its last part left as it is."""
+        return self.resolve(path.parent) / path.name
+
+    def _file(self, path: Path) -> tuple[Path, _File]:
+        place = self.resolve(path)
+        if place in self._folders:
+            raise StoreError(f"Cannot read {path}: it is a folder, not a file; move it away.")
+        found = self._entries.get(place)
+        if not isinstance(found, _File):
+            raise FileNotFoundError(f"There is no file {path}.")
+        return place, found
+
+    def _follow(self, path: Path, left: list[int]) -> Path:
+        """`left` holds how many links may still be followed."""
+        real = Path("/")
+        for part in path.parts[1:]:
+            if part == "..":
+                real = real.parent
+                continue
+            real = real / part
+            found = self._entries.get(real)
+            if isinstance(found, _Link):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise StoreError(f"Cannot follow {path}: its links lead in a loop; remove one of them.")
+                real = self._follow(real.parent / found.target, left)
+        return real
+
+    def _check_room(self, place: Path, path: Path, data: bytes) -> None:
+        self._refuse(self.read_only, place, f"Cannot write {path}: the file system is read-only; choose another place.")
+        if place in self._folders:
+            raise StoreError(f"Cannot write {path}: it is a folder, not a file; move it away.")
+        used = sum(len(entry.data) for at, entry in self._entries.items() if isinstance(entry, _File) and at != place)
+        if self.capacity is not None and used + len(data) > self.capacity:
+            raise StoreError(f"Cannot write {path}: the disk is full; free space and try again.")
+
+    def _refuse(self, places: set[Path], place: Path, why: str) -> None:
+        if any(place.is_relative_to(refused) for refused in places):
+            raise StoreError(why)
+
+    def _make_parents(self, path: Path) -> None:
+        for folder in path.parents:
+            if isinstance(self._entries.get(folder), _File):
+                raise StoreError(f"Cannot make {folder}: a part of the path is a file, not a folder; move it away.")
+            self._folders.add(Path(os.path.normpath(folder)))

@@ -1,0 +1,113 @@
+"""A model that answers by script, without a network."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from memorist.clock import SystemClock
+from memorist.core.messages import JsonObject
+from memorist.errors import ModelRefused, ModelTimeout
+from memorist.formats.registry import codec
+from memorist.models.faults import Fault, error_of
+from memorist.models.prices import price_of, shipped
+from memorist.ports import Clock, Reply, Request
+from memorist.testing.ledger import WIRES, Ledger, Taken, facts_of
+from memorist.testing.steps import Cut, Delay, Fail, Garbage, Hang, Script, Status, Step, Tape
+from memorist.testing.strict import Problem
+from memorist.testing.wire import body_of
+
+
+class ScriptedModel:
+    """`Model` that plays a script: a list of steps that is used up, or a function from the request to a step.
+
+    It keeps every request in `requests`, answers with bodies that the real provider could have sent, counts tokens and cache reads as the
+    provider would (`memorist.testing.cache`), and refuses what the provider refuses (unpaired tool calls, more than four cache marks, a
+    request beyond the window) unless `strict` is False. There are no retries: `Status`, `Cut` and `Garbage` fail at once with the error
+    that a real model raises after its last attempt.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        format: str = "anthropic",  # noqa: A002 - the port's word
+        window: int = 200_000,
+        name: str = "scripted:model",
+        strict: bool = True,
+        clock: Clock | None = None,
+    ) -> None:
+        self._tape = Tape(script)
+        self._format = format
+        self._name = name
+        self._clock = clock or SystemClock()
+        self._ledger = Ledger(window=window, strict=strict, cache_minimum=0)
+        self.requests: list[Request] = []
+        """Every request that was sent, in order, refused ones too."""
+        self.closed = False
+
+    @property
+    def name(self) -> str:
+        """The name given."""
+        return self._name
+
+    @property
+    def format(self) -> str:
+        """The wire format of its requests."""
+        return self._format
+
+    @property
+    def window(self) -> int:
+        """Context window in tokens."""
+        return self._ledger.window
+
+    def forget_cache(self) -> None:
+        """Empty the simulated prompt cache, as when its lifetime has passed."""
+        self._ledger.forget_cache()
+
+    async def send(self, request: Request) -> Reply:
+        """Play the next step. Raises the `ModelError` that it asks for, or `ModelRefused` when the script is used up."""
+        if request.format != self._format:
+            raise ModelRefused(f"{self._name} speaks {self._format}, and the request is in {request.format}; translate it first.")
+        self.requests.append(request)
+        taken = self._ledger.take(self._format, request.body)
+        if taken.problem is not None:
+            raise self._refusal(taken.problem)
+        try:
+            async with asyncio.timeout(request.timeout_seconds):
+                # Lets a limit of zero seconds pass, and other tasks run, as any real call does.
+                await asyncio.sleep(0)
+                return await self._play(self._tape.next(request), taken, request.body)
+        except TimeoutError as error:
+            raise ModelTimeout(f"{self._name} did not answer within {request.timeout_seconds:g} seconds; raise the limit.") from error
+
+    async def close(self) -> None:
+        """Note that it was closed."""
+        self.closed = True
+
+    async def _play(self, step: Step, taken: Taken, body: JsonObject) -> Reply:
+        match step:
+            case Fail(error=error):
+                raise error
+            case Status():
+                raise error_of(Fault(kind="status", status=step.code, message=step.message, code=step.kind), self._name, 1)
+            case Garbage():
+                raise error_of(Fault(kind="invalid", message="scripted garbage"), self._name, 1)
+            case Cut(then="hang") | Hang():
+                await asyncio.Event().wait()
+                raise ModelTimeout(f"{self._name} never answered.")
+            case Cut():
+                raise error_of(Fault(kind="cut", message="scripted cut"), self._name, 1)
+            case Delay(seconds=seconds, step=answer):
+                await self._clock.sleep(seconds)
+                return self._reply(body_of(WIRES[self._format], answer, facts_of(taken, answer, body)), body)
+            case _:
+                return self._reply(body_of(WIRES[self._format], step, facts_of(taken, step, body)), body)
+
+    def _reply(self, answer: JsonObject, body: JsonObject) -> Reply:
+        reply = codec(self._format).decode_reply(answer)
+        return msgspec.structs.replace(reply, cost_usd=price_of(str(body.get("model", "")), reply.usage, shipped()))
+
+    def _refusal(self, problem: Problem) -> Exception:
+        return error_of(Fault(kind="status", status=problem.status, message=problem.message, code=problem.code), self._name, 1)

@@ -1,0 +1,142 @@
+"""What a scripted model does at one call: the steps that `ScriptedModel` and `ScriptedServer` both follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Literal
+
+from msgspec import Struct, field
+
+from memorist.core.messages import JsonObject, Usage
+from memorist.errors import ModelError, ModelRefused
+from memorist.ports import Request
+
+
+class Say(Struct, frozen=True, kw_only=True):
+    """Answer with text."""
+
+    text: str
+    usage: Usage | None = None
+
+
+class Think(Struct, frozen=True, kw_only=True):
+    """Reason. `signature` comes back as a thinking signature, or as a reasoning item's encrypted content."""
+
+    text: str
+    signature: str = "c2lnbmVk"
+    usage: Usage | None = None
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """Call a tool.
+
+    `arguments` is the exact text of the arguments where the format carries text; None writes `input` as JSON. `custom` makes a custom tool
+    call (free text), `namespace` a call to a tool inside a namespace; both exist in Responses only. Without `id` the call gets the next
+    number.
+    """
+
+    name: str
+    input: JsonObject = field(default_factory=dict)
+    arguments: str | None = None
+    id: str | None = None
+    namespace: str | None = None
+    custom: bool = False
+    usage: Usage | None = None
+
+
+class Many(Struct, frozen=True, kw_only=True):
+    """Several parts in one reply, in this order. `stop_reason` in the format's own word replaces the one that follows from the parts."""
+
+    parts: tuple[Say | Think | Call, ...]
+    usage: Usage | None = None
+    stop_reason: str | None = None
+
+
+class Raw(Struct, frozen=True, kw_only=True):
+    """The whole reply body as it stands, unstreamed form; nothing is added to it. A stream of it is derived, unless `plain` asks for the
+    body itself even when a stream is wanted, as some compatible servers answer.
+    """
+
+    body: JsonObject
+    plain: bool = False
+
+
+class Fail(Struct, frozen=True, kw_only=True):
+    """Fail with this error; the server turns it to the status and words from which a client makes the same error."""
+
+    error: ModelError
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """Answer with an HTTP status and an error body. `retry_after` is the header's text: seconds."""
+
+    code: int
+    message: str = "scripted failure"
+    kind: str | None = None
+    """The error's type (Anthropic) or code (OpenAI); None takes the one that belongs to the status."""
+    retry_after: str | None = None
+
+
+class Hang(Struct, frozen=True):
+    """Never answer: hold the call until the client leaves, the server closes, or the time limit passes."""
+
+
+class Delay(Struct, frozen=True, kw_only=True):
+    """Wait, then do `step`."""
+
+    seconds: float
+    step: Answer
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """Send the first part of the reply to `step`, then stop.
+
+    `at` is the share of the events (of the bytes, when not streamed) that is sent. `then`: `close` breaks the connection, `end` ends the
+    stream as if it were whole, `hang` keeps it open in silence, `error` sends an error event (overload).
+    """
+
+    step: Answer
+    at: float = 0.5
+    then: Literal["close", "end", "hang", "error"] = "close"
+
+
+class Garbage(Struct, frozen=True, kw_only=True):
+    """Answer 200 with a body that is not JSON."""
+
+    text: str = '{"type": "message", "content": [{'
+
+
+Answer = Say | Think | Call | Many | Raw
+"""The steps that give a whole reply."""
+
+Step = Answer | Fail | Status | Hang | Delay | Cut | Garbage
+"""Everything a script can ask for."""
+
+Script = Sequence[Step] | Callable[[Request], Step]
+"""A list is used up in order; a function decides from the request."""
+
+
+class Tape:
+    """A script and how far it has been played. Safe to share between threads."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._next = 0
+        self._lock = Lock()
+
+    def next(self, request: Request) -> Step:
+        """The step for this request. Raises `ModelRefused` when the list is used up."""
+        if callable(self._script):
+            return self._script(request)
+        with self._lock:
+            number = self._next
+            self._next += 1
+        if number >= len(self._script):
+            raise ModelRefused(f"The script has {len(self._script)} steps and this is call {number + 1}; add a step to the script.")
+        return self._script[number]
+
+
+def parts_of(step: Say | Think | Call | Many) -> tuple[Say | Think | Call, ...]:
+    """The step's parts, in order."""
+    return step.parts if isinstance(step, Many) else (step,)

@@ -1,0 +1,242 @@
+"""The command line: what it prints, what it writes, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CLAUDE = [
+    {"type": "user", "uuid": "11111111-0000-4000-8000-000000000001", "parentUuid": None, "sessionId": "s", "cwd": "/home/dev/shop",
+     "timestamp": "2026-01-02T03:04:05.000Z", "isSidechain": False, "message": {"role": "user",
+     "content": "Why is the total wrong? Do not touch the schema."}},
+    {"type": "assistant", "uuid": "11111111-0000-4000-8000-000000000002", "parentUuid": "11111111-0000-4000-8000-000000000001", "sessionId": "s",
+     "timestamp": "2026-01-02T03:04:06.000Z", "isSidechain": False, "message": {"id": "msg_1", "role": "assistant", "model": "claude-opus-4-6",
+     "content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "python -m unittest"}}], "stop_reason": "tool_use",
+     "usage": {"input_tokens": 12000, "output_tokens": 40}}},
+    {"type": "user", "uuid": "11111111-0000-4000-8000-000000000003", "parentUuid": "11111111-0000-4000-8000-000000000002", "sessionId": "s",
+     "timestamp": "2026-01-02T03:04:07.000Z", "isSidechain": False, "message": {"role": "user", "content": [
+         {"type": "tool_result", "tool_use_id": "toolu_1", "content": "FAILED (failures=1)", "is_error": True}]}},
+    {"type": "assistant", "uuid": "11111111-0000-4000-8000-000000000004", "parentUuid": "11111111-0000-4000-8000-000000000003", "sessionId": "s",
+     "timestamp": "2026-01-02T03:04:08.000Z", "isSidechain": False, "message": {"id": "msg_2", "role": "assistant", "model": "claude-opus-4-6",
+     "content": [{"type": "text", "text": "The total is wrong because prices.py rounds each line."}], "stop_reason": "end_turn",
+     "usage": {"input_tokens": 12500, "output_tokens": 40}}},
+]  # fmt: skip
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The real command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "memorist", *arguments],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """A small recorded session with one broken line."""
+    path = tmp_path / "session.jsonl"
+    lines = [json.dumps(record) for record in CLAUDE]
+    path.write_text("\n".join([*lines[:2], "{broken", *lines[2:]]) + "\n", "utf-8")
+    return path
+
+
+def shape(value: Any) -> Any:
+    """The keys of a JSON value, all the way down."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    return [shape(value[0])] if isinstance(value, list) and value else type(value).__name__
+
+
+def test_replay_prints_the_object_that_the_documentation_promises(session: Path, tmp_path: Path) -> None:
+    """`--json` is a contract: its keys and their kinds."""
+    said = run("replay", str(session), "--out", "out", "--json", cwd=tmp_path)
+    found = json.loads(said.stdout)["sessions"][0]
+
+    assert said.returncode == 0
+    assert shape(found) == {
+        "source": "str",
+        "format": "str",
+        "records": "int",
+        "skipped": [{"line": "int", "why": "str"}],
+        "mended": "list",
+        "messages": "int",
+        "turns": "int",
+        "tokens_peak": "int",
+        "session_memory": {
+            "path": "str",
+            "updates": [{"message": "str", "tokens": "int", "why": "str"}],
+            "final": {"message": "str", "tokens": "int", "why": "str"},
+        },
+        "receipts": {"requests": "int", "input": "int", "cache_read": "int", "cache_write": "int", "output": "int", "cost_usd": "float"},
+        "seconds": "float",
+    }
+    assert (found["format"], found["messages"], found["turns"], found["tokens_peak"]) == ("claude_code", 4, 1, 12_540)
+    assert found["skipped"][0]["line"] == 3
+    assert found["receipts"] == {"requests": 0, "input": 0, "cache_read": 0, "cache_write": 0, "output": 0, "cost_usd": 0.0}
+
+
+@pytest.mark.covers("SM-13")
+def test_replay_writes_notes_transcript_events_and_one_report(session: Path, tmp_path: Path) -> None:
+    """Everything below --out, nothing in the home."""
+    run("replay", str(session), "--out", "out", cwd=tmp_path)
+    folder = tmp_path / "out" / "session"
+
+    notes = (folder / "session-memory" / "summary.md").read_text("utf-8")
+    assert "Do not touch the schema." in notes
+    assert "prices.py" in notes
+    assert (folder / "transcript.jsonl").stat().st_size > 0
+    assert json.loads((folder / "events.jsonl").read_text("utf-8").splitlines()[0])["event"]["type"] == "session_opened"
+    assert "<svg" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert not Path(os.environ["MEMORIST_HOME"]).exists()
+
+
+def test_replaying_again_replaces_what_was_there(session: Path, tmp_path: Path) -> None:
+    """The same notes, and nothing left over."""
+    run("replay", str(session), "--out", "out", cwd=tmp_path)
+    first = (tmp_path / "out/session/session-memory/summary.md").read_text("utf-8")
+    said = run("replay", str(session), "--out", "out", cwd=tmp_path)
+
+    assert said.returncode == 0
+    assert (tmp_path / "out/session/session-memory/summary.md").read_text("utf-8") == first
+    assert not [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.jsonl", b""),
+        ("binary.jsonl", bytes(range(256)) * 100),
+        ("foreign.jsonl", b'{"level": "info", "message": "a log"}\n' * 20),
+        ("table.jsonl", b"a,b,c\n1,2,3\n" * 20),
+        ("page.jsonl", b"<!doctype html><html></html>\n"),
+        ("missing.jsonl", None),
+    ],
+)
+def test_a_file_that_is_no_session_gets_one_clear_sentence(tmp_path: Path, name: str, content: bytes | None) -> None:
+    """Exit status 1, no traceback, and the other files are still done."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    good = tmp_path / "good.jsonl"
+    good.write_text("\n".join(map(json.dumps, CLAUDE)), "utf-8")
+    said = run("replay", name, str(good), "--out", "out", "--json", cwd=tmp_path)
+
+    assert said.returncode == 1
+    assert "Traceback" not in said.stderr
+    assert len(said.stderr.strip().splitlines()) == 1
+    assert name in said.stderr
+    assert [Path(found["source"]).name for found in json.loads(said.stdout)["sessions"]] == ["good.jsonl"]
+
+
+@pytest.mark.covers("SF-5")
+def test_a_folder_that_cannot_be_written_gets_one_clear_sentence(session: Path, tmp_path: Path) -> None:
+    """A file stands where --out should be."""
+    (tmp_path / "out").write_text("in the way", "utf-8")
+    said = run("replay", str(session), "--out", "out", cwd=tmp_path)
+
+    assert said.returncode == 1
+    assert "Traceback" not in said.stderr
+    assert "out" in said.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["replay"],
+        ["replay", "x", "--context-window", "many"],
+        ["unknown"],
+        ["notes"],
+        ["replay", "x", "--model", "what:is:this"],
+        ["bench", "x"],
+    ],
+)
+def test_a_wrong_call_exits_with_two(tmp_path: Path, arguments: list[str]) -> None:
+    """Status 2 tells scripts that the call, not the job, was wrong."""
+    (tmp_path / "x").write_text("", "utf-8")
+    said = run(*arguments, cwd=tmp_path)
+
+    assert said.returncode == 2
+    assert "Traceback" not in said.stderr
+
+
+def test_notes_shows_a_replayed_session_and_updates_it(session: Path, tmp_path: Path) -> None:
+    """By its folder; --update follows the transcript again."""
+    run("replay", str(session), "--out", "out", cwd=tmp_path)
+    shown = run("notes", "out/session", cwd=tmp_path)
+    (tmp_path / "out/session/session-memory/summary.md").unlink()
+    missing = run("notes", "out/session", cwd=tmp_path)
+    made = run("notes", "out/session", "--update", "--json", cwd=tmp_path)
+
+    assert "Do not touch the schema." in shown.stdout
+    assert (missing.returncode, "no notes yet" in missing.stderr) == (1, True)
+    assert "Do not touch the schema." in json.loads(made.stdout)["notes"]
+
+
+def test_notes_of_an_unknown_session_says_so(tmp_path: Path) -> None:
+    """One sentence."""
+    said = run("notes", "nobody", cwd=tmp_path)
+
+    assert said.returncode == 1
+    assert "nobody" in said.stderr
+
+
+@pytest.mark.covers("FG-1")
+def test_config_show_names_the_source_of_each_value(tmp_path: Path) -> None:
+    """Environment and default are told apart."""
+    said = run("config", "show", "--source", cwd=tmp_path, MEMORIST_SESSION_MEMORY__TOOL_CALLS="7")
+
+    assert "session_memory.tool_calls" in said.stdout
+    assert [line.split()[1:] for line in said.stdout.splitlines() if line.startswith("session_memory.tool_calls")] == [
+        ["7", "(environment)"]
+    ]
+    assert [line.split()[2:] for line in said.stdout.splitlines() if line.startswith("session_memory.start_tokens")] == [["(default)"]]
+
+
+@pytest.mark.covers("OP-1")
+def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(tmp_path: Path) -> None:
+    """A sound installation is 0; an open home is named with its cure."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    sound = run("doctor", cwd=tmp_path, MEMORIST_HOME=str(home))
+    home.chmod(0o755)
+    (home / "state.sqlite").write_bytes(b"not a database" * 100)
+    broken = run("doctor", cwd=tmp_path, MEMORIST_HOME=str(home))
+
+    assert sound.returncode == 0
+    assert broken.returncode == 1
+    assert f"chmod 700 {home}" in broken.stdout
+    assert "database" in broken.stdout
+
+
+def test_demo_takes_the_users_newest_session_and_else_the_samples(session: Path, tmp_path: Path) -> None:
+    """It says which it took, shows the notes and names the report."""
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    session.rename(samples / "sample.jsonl")
+    without = run("demo", "--samples", str(samples), "--out", "out", cwd=tmp_path)
+    own = Path(os.environ["HOME"]) / ".claude" / "projects" / "p"
+    own.mkdir(parents=True)
+    (own / "mine.jsonl").write_text("\n".join(map(json.dumps, CLAUDE)), "utf-8")
+    with_own = run("demo", "--samples", str(samples), "--out", "out", cwd=tmp_path)
+
+    assert "sample.jsonl" in without.stdout
+    assert "Do not touch the schema." in without.stdout
+    assert "report.html" in without.stdout
+    assert "mine.jsonl" in with_own.stdout
+
+
+def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path) -> None:
+    """`--debug` is for us."""
+    assert "Traceback" in run("--debug", "notes", "nobody", cwd=tmp_path).stderr

@@ -1,0 +1,126 @@
+"""What is new in a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.formats.registry import codec
+from memorist.host_history import HostHistory
+
+ANTHROPIC = codec("anthropic")
+
+
+def user(text: str, *, marked: bool = False) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "text", "text": text}
+    return {"role": "user", "content": [{**block, "cache_control": {"type": "ephemeral"}} if marked else block]}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+def reply(text: str) -> dict[str, Any]:
+    return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": text}], "usage": {}}
+
+
+def texts(history: HostHistory, items: list[Any]) -> list[str]:
+    return [message.text for message in history.sent(items).messages]
+
+
+@pytest.mark.covers("EN-1")
+def test_only_what_is_new_in_a_request_is_taken() -> None:
+    """The second request of a conversation brings its two new entries, not its history."""
+    history = HostHistory(ANTHROPIC)
+
+    assert texts(history, [user("one")]) == ["one"]
+    assert texts(history, [user("one"), assistant("two"), user("three")]) == ["two", "three"]
+
+
+@pytest.mark.covers("EN-1")
+def test_a_cache_mark_that_moves_is_no_news_but_is_kept_for_forks() -> None:
+    """Hosts mark the newest message and unmark the one before; the bytes last sent are what a fork must repeat."""
+    history = HostHistory(ANTHROPIC)
+    history.sent([user("one", marked=True)])
+
+    assert texts(history, [user("one"), assistant("two"), user("three", marked=True)]) == ["two", "three"]
+    assert history.items == [user("one"), assistant("two"), user("three", marked=True)]
+
+
+def test_the_echo_of_an_observed_reply_is_not_new() -> None:
+    """The reply was taken when it came; the host sends it back with the next request."""
+    history = HostHistory(ANTHROPIC)
+    history.sent([user("one")])
+    history.observed(ANTHROPIC.decode_reply(reply("two")).messages)
+
+    assert texts(history, [user("one"), assistant("two"), user("three")]) == ["three"]
+
+
+def test_the_same_words_twice_are_two_messages() -> None:
+    """A word such as continue may be said again and again."""
+    history = HostHistory(ANTHROPIC)
+    history.sent([user("continue")])
+    history.observed(ANTHROPIC.decode_reply(reply("done")).messages)
+    first = history.sent([user("continue"), assistant("done"), user("continue")]).messages
+
+    assert [message.text for message in first] == ["continue"]
+    assert first[0].id.endswith("-2")
+
+
+def test_a_rewritten_history_is_told_and_its_known_messages_are_not_new() -> None:
+    """A host that compacts sends a summary and a tail; the tail is known."""
+    history = HostHistory(ANTHROPIC)
+    items = [user(f"m{number}") for number in range(30)]
+    history.sent(items)
+    news = history.sent([user("summary"), *items[-5:]])
+
+    assert news.rewritten
+    assert [message.text for message in news.messages] == ["summary"]
+
+
+@pytest.mark.covers("SM-14")
+def test_after_a_restart_only_unknown_messages_are_new() -> None:
+    """Ids come from what is said, so a transcript on disk tells what is known."""
+    first = HostHistory(ANTHROPIC)
+    known = [message.id for message in first.sent([user("one"), user("one"), assistant("two")]).messages]
+    second = HostHistory(ANTHROPIC, known)
+
+    assert texts(second, [user("one"), user("one"), assistant("two"), user("three")]) == ["three"]
+
+
+def test_objects_of_an_sdk_in_the_history_are_taken_as_what_they_send() -> None:
+    """Hosts put `reply.content` back as it is."""
+    from anthropic.types import TextBlock
+
+    history = HostHistory(ANTHROPIC)
+    history.sent([user("one")])
+    items = [user("one"), {"role": "assistant", "content": [TextBlock(type="text", text="two")]}, user("three")]
+
+    assert texts(history, items) == ["two", "three"]
+    assert history.items[1] == assistant("two")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=4), max_size=8))
+def test_however_a_history_grows_each_entry_is_new_exactly_once(steps: list[list[str]]) -> None:
+    """Over any sequence of growing requests all texts are seen in order, none twice."""
+    history, items, seen = HostHistory(ANTHROPIC), list[Any](), list[str]()
+    for step in steps:
+        items = items + [user(text) for text in step]
+        seen += texts(history, items)
+
+    assert seen == [text for step in steps for text in step]
+    assert history.items == items
+
+
+@pytest.mark.covers("EN-1")
+def test_a_host_that_changes_its_entries_later_does_not_change_what_was_sent() -> None:
+    """A fork repeats the bytes of the request, not what became of the host's objects."""
+    history, entry = HostHistory(ANTHROPIC), user("one")
+    history.sent([entry])
+    entry["content"][0]["text"] = "changed"
+
+    assert history.items == [user("one")]

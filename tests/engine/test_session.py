@@ -1,0 +1,314 @@
+"""A session as a host lives it: notes in the background, by structure or by a fork, whatever the model does."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from memorist.core.messages import Usage
+from memorist.engine import Memorist
+from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
+from memorist.events import Event, NotesFailed, NotesUpdated
+from memorist.forks.request import MARK
+from memorist.ports import Reply, Request
+from memorist.prompts.load import load
+from memorist.session import Session
+from memorist.session_memory.run import Cursor
+from memorist.session_memory.sections import STRUCTURAL_MARK, bodies
+from memorist.session_memory.trigger import Host
+from memorist.testing.clock import FrozenClock
+from memorist.testing.scripted import ScriptedModel
+from memorist.testing.steps import Call, Hang, Many, Say, Step
+
+TEMPLATE = load("session_memory/template")
+PAGE = "The importer drops the last row because range() stops one short; src/importer.py line 40 holds the loop. " * 40
+HINT = TEMPLATE.splitlines()[4]
+
+
+def is_fork(request: Request) -> bool:
+    return MARK in msgspec.json.encode(request.body).decode()
+
+
+def edits(path: Path, words: str = "The importer is fixed.") -> Step:
+    return Say(text=f'<edit path="{path}">\n<old>\n{HINT}\n</old>\n<new>\n{HINT}\n{words}\n</new>\n</edit>')
+
+
+class Play:
+    """A host with a scripted model that is also the model of the notes; `fork` is what it answers to a fork."""
+
+    def __init__(self, folder: Path, fork: Callable[[Path], Step] = edits) -> None:
+        self.folder = folder / "session"
+        self.notes = self.folder / "session-memory" / "summary.md"
+        self.events: list[Event] = []
+        self.model = ScriptedModel(lambda request: fork(self.notes) if is_fork(request) else self.next_answer, name="scripted:m")
+        self.next_answer: Step = Say(text="Done.")
+        self.messages: list[dict[str, Any]] = []
+
+    async def open(self, engine: Memorist, **more: Any) -> Session:
+        return await engine.open("s", folder=self.folder, listener=self.events.append, **more)
+
+    async def turn(self, session: Session, text: str, tokens: int | None = None, answer: Step | None = None) -> Reply:
+        """One call of the host's model, with a usage of so many tokens."""
+        usage = None if tokens is None else Usage(input=tokens - 10, output=10)
+        self.next_answer = answer or Say(text=f"Answer to {text[:20]}", usage=usage)
+        self.messages.append({"role": "user", "content": text})
+        request = await session.prepare({"model": "m", "max_tokens": 1000, "system": "You help.", "messages": self.messages})
+        reply = await self.model.send(Request(format="anthropic", body=request))
+        await session.observe(reply.body)
+        self.messages.append({"role": "assistant", "content": reply.body["content"]})
+        return reply
+
+    def updates(self) -> list[NotesUpdated]:
+        return [event for event in self.events if isinstance(event, NotesUpdated)]
+
+
+@pytest.mark.covers("SM-2", "SM-8", "SM-13")
+async def test_notes_are_kept_without_a_model_once_the_context_is_large_enough(tmp_path: Path) -> None:
+    """Nothing below 10,000 tokens; then notes that hold the user's words, marked as structural."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "Fix the importer, please. Never touch the schema.", 9_000)
+        await session.memory.drain(5)
+        early = session.notes
+        await play.turn(session, "And tell me why it happened.", 12_000)
+        await session.memory.drain(5)
+
+        notes = session.notes or ""
+        assert early is None
+        assert [(update.tokens, update.way) for update in play.updates()] == [(12_000, "structural")]
+        assert "Never touch the schema." in notes
+        assert STRUCTURAL_MARK in notes
+
+
+@pytest.mark.covers("SM-8", "FK-1", "FK-8")
+async def test_a_model_updates_the_notes_in_the_background_from_the_parents_prefix(tmp_path: Path) -> None:
+    """The fork repeats the parent's request, the host does not wait, and the receipt tells what it cost."""
+    play = Play(tmp_path)
+    async with Memorist(model=play.model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, PAGE, 12_000)
+        assert not any(is_fork(request) for request in play.model.requests)
+        await session.memory.drain(5)
+        parent, fork = play.model.requests
+
+        assert session.notes is not None
+        assert "The importer is fixed." in session.notes
+        assert fork.body["messages"][: len(parent.body["messages"])] == parent.body["messages"]
+        assert {key: fork.body[key] for key in parent.body if key != "messages"} == {
+            key: parent.body[key] for key in parent.body if key != "messages"
+        }
+        assert [receipt.outcome.value for receipt in session.receipts()] == ["changed"]
+
+
+@pytest.mark.covers("SM-5", "SM-13", "FK-8")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda notes: Say(text="Done, I updated the notes."),
+        lambda notes: Say(text='<write path="/etc/passwd">x</write>'),
+        lambda notes: Say(text='<edit path="../../other.md"><old>a</old><new>b</new></edit>'),
+        lambda notes: Call(name="Bash", input={"command": "rm -rf /"}),
+        lambda notes: Say(text="{ not json"),
+    ],
+    ids=["claims", "writes elsewhere", "leaves its folder", "calls a shell", "talks nonsense"],
+)
+async def test_whatever_a_model_does_instead_the_notes_are_made_from_structure(tmp_path: Path, answer: Callable[[Path], Step]) -> None:
+    """A model that only says it is done, or does something else, costs no notes; the failure is told."""
+    play = Play(tmp_path, fork=answer)
+    async with Memorist(model=play.model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "Fix the importer, please.", 12_000)
+        await session.memory.drain(5)
+
+        assert session.notes is not None
+        assert "Fix the importer, please." in session.notes
+        assert [type(event) for event in play.events if isinstance(event, NotesFailed | NotesUpdated)] == [NotesFailed, NotesUpdated]
+        assert session.receipts()[0].outcome.value != "changed"
+
+
+@pytest.mark.covers("SM-5")
+async def test_a_model_that_deletes_the_frame_is_rolled_back(tmp_path: Path) -> None:
+    """The headers and italic lines are there afterwards, and the structural notes below them."""
+    play = Play(tmp_path, fork=lambda notes: Say(text=_delete_all(notes)))
+    async with Memorist(model=play.model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "Fix the importer, please.", 12_000)
+        await session.memory.drain(5)
+
+    assert list(bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(bodies(TEMPLATE, TEMPLATE))
+
+
+def _delete_all(notes: Path) -> str:
+    pairs = "".join(f"<old>\n{line}\n</old>\n<new>\n</new>\n" for line in notes.read_text("utf-8").splitlines() if line.startswith("# "))
+    return f'<edit path="{notes}">\n{pairs}</edit>'
+
+
+@pytest.mark.covers("SM-10", "SM-14")
+async def test_the_cursor_stops_before_open_tool_calls(tmp_path: Path) -> None:
+    """A reply with calls is not summarised past: its results are not there yet."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "Fix it.", 3_000)
+        safe = session.following.safe_message
+        calls = Many(
+            parts=tuple(Call(name="Read", input={"file_path": f"f{number}"}) for number in range(3)), usage=Usage(input=14_000, output=50)
+        )
+        await play.turn(session, "And the tests.", answer=calls)
+        await session.memory.drain(5)
+        cursor = msgspec.json.decode((play.folder / "session-memory/cursor.json").read_bytes(), type=Cursor)
+
+        assert session.following.open_calls
+        assert cursor.message != session.following.newest[-1].id
+        assert cursor.message in {safe, session.following.newest[-2].id}
+
+
+@pytest.mark.covers("SM-9")
+async def test_a_compaction_waits_for_an_update_but_not_for_long(tmp_path: Path) -> None:
+    """At most 15 seconds; not at all for a run that began over a minute ago."""
+    clock = FrozenClock()
+    play = Play(tmp_path, fork=lambda notes: Hang())
+    async with Memorist(model=play.model, home=tmp_path, clock=clock) as engine:
+        session = await play.open(engine)
+        await play.turn(session, PAGE, 12_000)
+        began = clock.monotonic()
+        await asyncio.wait_for(session.memory.settled(), 5)
+        waited = clock.monotonic() - began
+        clock.advance(61)
+        again = clock.monotonic()
+        await asyncio.wait_for(session.memory.settled(), 5)
+
+        assert 14 <= waited <= 16
+        assert clock.monotonic() == again
+
+
+@pytest.mark.covers("SM-11")
+async def test_a_manual_update_ignores_the_thresholds_and_refuses_an_empty_conversation(tmp_path: Path) -> None:
+    """`summarise` is the user's own word."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        with pytest.raises(NothingToDo):
+            await session.summarise()
+        await play.turn(session, "A very short session.", 500)
+
+        assert "A very short session." in await session.summarise()
+
+
+@pytest.mark.covers("SM-1")
+@pytest.mark.parametrize("host", [Host(remote=True), Host(auto_compact=False)])
+async def test_a_remote_host_or_one_without_compaction_gets_no_notes(tmp_path: Path, host: Host) -> None:
+    """The gate is known when the session opens."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine, host=host)
+        await play.turn(session, PAGE, 50_000)
+        await session.memory.drain(5)
+
+        assert session.notes is None
+
+
+@pytest.mark.covers("SM-12")
+async def test_the_notes_are_private(tmp_path: Path) -> None:
+    """File 0600, folder 0700."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, PAGE, 12_000)
+        await session.memory.drain(5)
+
+    assert stat.S_IMODE(play.notes.stat().st_mode) == 0o600
+    assert stat.S_IMODE(play.notes.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE((play.folder / "transcript.jsonl").stat().st_mode) == 0o600
+
+
+@pytest.mark.covers("SM-14", "FM-5")
+async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path) -> None:
+    """The transcript is followed again, nothing is taken twice, and growth counts from the last update."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, "First request.", 12_000)
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await play.open(engine)
+        before = session.following.messages
+        await play.turn(session, "Second request.", 14_000)
+        await session.memory.drain(5)
+        small = len(play.updates())
+        await play.turn(session, "Third request.", 18_000)
+        await session.memory.drain(5)
+
+        assert before == 2
+        assert session.following.messages == 6
+        assert (small, len(play.updates())) == (1, 2)
+        assert session.notes is not None
+        assert "First request." in session.notes
+
+
+@pytest.mark.covers("FM-5", "SF-4")
+async def test_a_session_has_one_writer(tmp_path: Path) -> None:
+    """A second process that opens the same session is told so, and nothing is written twice."""
+    play = Play(tmp_path)
+    async with Memorist(model="structural", home=tmp_path) as first, Memorist(model="structural", home=tmp_path) as second:
+        await play.open(first)
+        with pytest.raises(StoreError):
+            await play.open(second)
+
+
+@pytest.mark.covers("FK-7")
+async def test_another_model_than_the_hosts_gets_a_digest(tmp_path: Path) -> None:
+    """The notes' model speaks another format, so the history would be sent at full price; it is not sent."""
+    play = Play(tmp_path)
+    other = ScriptedModel(lambda request: edits(play.notes), format="openai_chat", name="openai-chat:small")
+    async with Memorist(model=other, home=tmp_path) as engine:
+        session = await play.open(engine)
+        for number in range(6):
+            await play.turn(session, f"Request {number}. {PAGE * 3}", 12_000 + 1_000 * number)
+        await session.memory.drain(5)
+        sent = msgspec.json.encode(other.requests[0].body)
+
+        assert session.notes is not None
+        assert "The importer is fixed." in session.notes
+        assert len(sent) < 60_000 < len(msgspec.json.encode(play.messages))
+
+
+@pytest.mark.parametrize("request_body", [{}, {"messages": 3}, {"messages": None}])
+async def test_a_request_of_another_shape_is_a_clear_error(tmp_path: Path, request_body: dict[str, Any]) -> None:
+    """The host is told what was expected."""
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await engine.open("s")
+        with pytest.raises(FormatError, match="messages"):
+            await session.prepare(request_body)
+
+
+async def test_a_session_needs_an_id(tmp_path: Path) -> None:
+    """An empty id would mix sessions."""
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        with pytest.raises(UsageError):
+            await engine.open("")
+
+
+@pytest.mark.covers("SM-6")
+async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> None:
+    """Files in the configuration folder take the place of ours."""
+    own = tmp_path / "session-memory" / "config"
+    own.mkdir(parents=True)
+    (own / "template.md").write_text("# Mine\n_my words_\n", "utf-8")
+    (own / "prompt.md").write_text("Please update {{notesPath}} with {{unknown}}.\n{{currentNotes}}\n", "utf-8")
+    play = Play(tmp_path, fork=lambda notes: Say(text=f'<edit path="{notes}"><old>_my words_</old><new>_my words_\nkept</new></edit>'))
+    async with Memorist(model=play.model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, PAGE, 12_000)
+        await session.memory.drain(5)
+        sent = msgspec.json.encode(play.model.requests[1].body).decode()
+
+        assert session.notes == "# Mine\n_my words_\nkept\n"
+        assert "Please update" in sent
+        assert "{{unknown}}" in sent

@@ -1,0 +1,581 @@
+"""A fork from its first request to its receipt, in all three wire formats."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from memorist.core.messages import JsonObject, Usage
+from memorist.errors import ModelUnavailable
+from memorist.forks.lane import Lane
+from memorist.forks.request import MARK, is_fork, shares_prefix
+from memorist.forks.run import fork_texts, run_fork
+from memorist.forks.spec import (
+    EditOnly,
+    EditWay,
+    FolderAccess,
+    ForkLimits,
+    ForkSpec,
+    NoTools,
+    Outcome,
+    ParentCall,
+    Permission,
+    Receipt,
+    replaced_receipt,
+)
+from memorist.formats.registry import codec
+from memorist.ports import Request
+from memorist.testing import Call, Delay, Fail, FrozenClock, Hang, Many, MemoryFiles, Say, ScriptedModel
+from memorist.testing.steps import Step
+
+FORMATS = ["anthropic", "openai_responses", "openai_chat"]
+NOTES = Path("/mem/notes.md")
+PLACEHOLDER = fork_texts().placeholder.strip()
+
+
+def tools(wire: str, names: tuple[str, ...]) -> list[JsonObject]:
+    schema = {"type": "object", "properties": {}}
+    match wire:
+        case "anthropic":
+            return [{"name": name, "description": name, "input_schema": schema} for name in names]
+        case "openai_responses":
+            return [{"type": "function", "name": name, "description": name, "parameters": schema, "strict": False} for name in names]
+        case _:
+            return [{"type": "function", "function": {"name": name, "description": name, "parameters": schema}} for name in names]
+
+
+def parent_request(wire: str, *, names: tuple[str, ...] = ("Read", "Edit", "Bash"), size: int = 200) -> Request:
+    """A parent's request with a cache mark at its end where the format has marks."""
+    long = "word " * size
+    body: JsonObject
+    match wire:
+        case "anthropic":
+            mark = {"cache_control": {"type": "ephemeral"}}
+            body = {
+                "model": "model",
+                "max_tokens": 4_096,
+                "system": [{"type": "text", "text": "Be good.", **mark}],
+                "messages": [{"role": "user", "content": [{"type": "text", "text": long, **mark}]}],
+                "thinking": {"type": "disabled"},
+            }
+        case "openai_responses":
+            body = {"model": "model", "instructions": "Be good.", "input": [{"role": "user", "content": long}], "prompt_cache_key": "k"}
+        case _:
+            body = {
+                "model": "model",
+                "messages": [{"role": "system", "content": "Be good."}, {"role": "user", "content": long}],
+                "temperature": 0,
+            }
+    return Request(format=wire, body=body | {"tools": tools(wire, names)})
+
+
+async def parent_of(model: ScriptedModel, **options: Any) -> ParentCall:
+    """Play the parent's last turn on the model, so that its prefix is in the cache as it would be."""
+    asked = parent_request(model.format, **options)
+    reply = await model.send(asked)
+    return ParentCall(asked, reply.body)
+
+
+def edit(old: str, new: str, path: Path = NOTES) -> Call:
+    return Call(name="Edit", input={"file_path": str(path), "old_string": old, "new_string": new})
+
+
+def memory(text: bytes = b"one\ntwo\n") -> MemoryFiles:
+    files = MemoryFiles()
+    files.write(NOTES, text)
+    return files
+
+
+def spec(parent: ParentCall | None, **changes: Any) -> ForkSpec:
+    plain: dict[str, Any] = {
+        "label": "notes",
+        "why": "a test",
+        "instruction": "Bring the notes up to date.",
+        "permission": EditOnly(NOTES),
+        "given": (NOTES,),
+    }
+    return ForkSpec(parent=parent, **(plain | changes))
+
+
+async def play(
+    script: list[Step],
+    *,
+    wire: str = "anthropic",
+    parent: Step | None = None,
+    files: MemoryFiles | None = None,
+    names: tuple[str, ...] = ("Read", "Edit", "Bash"),
+    **changes: Any,
+) -> tuple[Receipt, ScriptedModel, MemoryFiles]:
+    files = files or memory()
+    clock = FrozenClock()
+    model = ScriptedModel([parent or Say(text="Parent speaks."), *script], format=wire, clock=clock)
+    receipt = await run_fork(spec(await parent_of(model, names=names), **changes), model=model, files=files, clock=clock)
+    return receipt, model, files
+
+
+def encoded(value: object) -> bytes:
+    return msgspec.json.encode(value)
+
+
+@pytest.mark.covers("FK-1")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_every_request_of_a_fork_extends_the_parents_byte_for_byte(wire: str) -> None:
+    """The history goes on where the last request's ended; all other keys are the same bytes in the same order."""
+    parent = Many(parts=(Say(text="I look."), Call(name="Bash", input={"command": "ls"}), Call(name="Read", input={"file_path": "/x"})))
+
+    receipt, model, _ = await play([edit("one", "1"), edit("two", "2"), Say(text="Done.")], wire=wire, parent=parent)
+
+    key = codec(wire).history_key()
+    first, *forks = [sent.body for sent in model.requests]
+    assert receipt.outcome is Outcome.CHANGED
+    assert len(forks) == 3
+    for before, after in zip([first, *forks], forks, strict=False):
+        assert encoded({**before, key: []}) == encoded({**after, key: []})
+        assert list(before) == list(after)
+        assert encoded(after[key]).startswith(encoded(before[key])[:-1] + b",")
+
+
+@pytest.mark.covers("FK-1")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_open_calls_of_the_reply_get_one_constant_answer_each(wire: str) -> None:
+    """The provider takes the request (it is checked strictly), and the answers are the same text for every call."""
+    parent = Many(parts=(Call(name="Bash", input={"command": "ls"}), Call(name="Read", input={"file_path": "/x"})))
+
+    _, model, _ = await play([Say(text="Nothing to do.")], wire=wire, parent=parent)
+
+    messages = codec(wire).decode_request(model.requests[1].body).messages
+    answers = [result.text for message in messages for result in message.tool_results]
+    assert answers == [PLACEHOLDER, PLACEHOLDER]
+    assert messages[-1].role == "user"
+    assert MARK in messages[-1].text
+    assert "Bring the notes up to date." in messages[-1].text
+
+
+@pytest.mark.covers("FK-1")
+async def test_a_custom_tools_open_call_is_answered_in_its_own_kind() -> None:
+    """In Responses a call with free text is paired with a `custom_tool_call_output`, for the placeholder and for the fork's own calls."""
+    patch = f"*** Begin Patch\n*** Update File: {NOTES}\n-one\n+1\n*** End Patch"
+    open_call = Call(name="apply_patch", arguments="*** Begin Patch", custom=True)
+    own_call = Call(name="apply_patch", arguments=patch, custom=True)
+
+    receipt, model, files = await play(
+        [own_call, Say(text="Done.")], wire="openai_responses", parent=open_call, names=("apply_patch", "exec_command")
+    )
+
+    kinds = [item.get("type") for item in model.requests[-1].body["input"]]
+    assert kinds.count("custom_tool_call_output") == 2
+    assert receipt.outcome is Outcome.CHANGED
+    assert files.read(NOTES) == b"1\ntwo\n"
+
+
+@pytest.mark.covers("FK-1")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_a_fork_of_a_long_parent_reads_nearly_all_from_the_cache(wire: str) -> None:
+    """By the provider's own way of counting at least 95 % of the input is a cache read, and none of the fork's tail is written to the cache."""
+    clock = FrozenClock()
+    model = ScriptedModel([Say(text="Parent speaks."), edit("one", "1"), Say(text="Done.")], format=wire, window=400_000)
+    parent = await parent_of(model, size=60_000)
+
+    receipt = await run_fork(spec(parent), model=model, files=memory(), clock=clock)
+
+    usage = receipt.usage
+    assert receipt.turns == 2
+    assert usage.cache_read >= 0.95 * (usage.input + usage.cache_read + usage.cache_write)
+    assert usage.cache_write == 0
+
+
+@pytest.mark.covers("FK-2")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_the_parents_request_and_reply_are_never_changed(wire: str) -> None:
+    """What the fork is made from is the same after the run."""
+    model = ScriptedModel([Call(name="Bash", input={"command": "ls"}), edit("one", "1"), Say(text="Done.")], format=wire)
+    parent = await parent_of(model)
+    before = copy.deepcopy(parent)
+
+    await run_fork(spec(parent), model=model, files=memory(), clock=FrozenClock())
+
+    assert encoded(parent) == encoded(before)
+
+
+@pytest.mark.covers("FK-3")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_a_denied_call_tells_the_model_why(wire: str) -> None:
+    """The reason stands in the answer to the call and in the receipt; the fork can go on."""
+    receipt, model, _ = await play([Call(name="Bash", input={"command": "rm -r /"}), edit("one", "1"), Say(text="Done.")], wire=wire)
+
+    messages = codec(wire).decode_request(model.requests[2].body).messages
+    (answer,) = [result for message in messages for result in message.tool_results]
+    assert f"Only an edit of {NOTES} is allowed here." in answer.text
+    assert receipt.denied == (answer.text.removeprefix("Denied. "),)
+    assert receipt.outcome is Outcome.CHANGED
+
+
+@pytest.mark.covers("FK-3")
+async def test_a_denied_call_is_marked_as_an_error_and_answers_share_one_message() -> None:
+    """In Anthropic's format the answers to one reply stand in one user message, the denied one flagged."""
+    _, model, _ = await play([Many(parts=(edit("one", "1"), Call(name="Task", input={}))), Say(text="Done.")])
+
+    content = model.requests[2].body["messages"][-1]["content"]
+    assert [(block["type"], block.get("is_error", False)) for block in content] == [("tool_result", False), ("tool_result", True)]
+    assert "cache_control" not in encoded(content).decode()
+
+
+@pytest.mark.covers("FK-8")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_saying_done_without_an_effect_is_unchanged(wire: str) -> None:
+    """A model that claims work it did not do gets the outcome `unchanged` and an empty list of files."""
+    receipt, _, files = await play([Say(text="I have updated the notes.")], wire=wire)
+
+    assert receipt.outcome is Outcome.UNCHANGED
+    assert receipt.files == ()
+    assert receipt.said == "I have updated the notes."
+    assert files.read(NOTES) == b"one\ntwo\n"
+
+
+@pytest.mark.covers("FK-8")
+async def test_the_receipt_counts_what_was_used() -> None:
+    """Requests, turns, tokens by kind and price add up over the run."""
+    one, two = Usage(input=10, cache_read=100, cache_write=5, output=7), Usage(input=1, cache_read=200, output=2)
+    model = ScriptedModel([Say(text="x"), Call(name="Edit", input=edit("one", "1").input, usage=one), Say(text="Done.", usage=two)])
+    clock = FrozenClock(50.0)
+    told: list[Receipt] = []
+
+    receipt = await run_fork(
+        spec(await parent_of(model)), model=model, files=memory(), clock=clock, cost=lambda usage: usage.output / 1_000, record=told.append
+    )
+
+    assert told == [receipt]
+    assert receipt.usage == one + two
+    assert (receipt.requests, receipt.turns) == (2, 2)
+    assert receipt.cost_usd == pytest.approx(0.009)
+    assert (receipt.label, receipt.why, receipt.model, receipt.started) == ("notes", "a test", "scripted:model", 50.0)
+    assert [(change.path, change.before, change.after) for change in receipt.files] == [(str(NOTES), 8, 6)]
+
+
+@pytest.mark.covers("FK-5", "FK-8")
+async def test_retries_count_as_requests() -> None:
+    """A provider that has to be asked three times for an answer uses up three of the requests."""
+
+    class Retried(ScriptedModel):
+        async def send(self, request: Request) -> Any:
+            return msgspec.structs.replace(await super().send(request), attempts=3)
+
+    model = Retried([Say(text="Parent."), again(0), other(1), other(2)])
+    changes = {"permission": FolderAccess(folder=NOTES.parent), "limits": ForkLimits(requests=5)}
+
+    receipt = await run_fork(spec(await parent_of(model), **changes), model=model, files=memory(), clock=FrozenClock())
+
+    assert (receipt.requests, receipt.turns, receipt.outcome) == (6, 2, Outcome.OVER_LIMIT)
+
+
+@pytest.mark.covers("FK-8")
+async def test_an_unknown_price_makes_the_cost_unknown() -> None:
+    """No price is not a price of zero."""
+    receipt, _, _ = await play([Say(text="Done.")])
+
+    assert receipt.cost_usd is None
+
+
+@pytest.mark.covers("FK-6")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_without_file_tools_edits_are_read_from_the_text(wire: str) -> None:
+    """A host without an editing tool is asked for edits in text; its tool list stays as it is."""
+    answer = f'<edit path="{NOTES}"><old>one</old><new>1</new></edit>'
+
+    receipt, model, files = await play([Say(text=answer)], wire=wire, names=("search_web",))
+
+    task = codec(wire).decode_request(model.requests[1].body).messages[-1].text
+    assert "<edit path=" in task
+    assert model.requests[1].body["tools"] == model.requests[0].body["tools"]
+    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.turns == 1
+    assert files.read(NOTES) == b"1\ntwo\n"
+
+
+@pytest.mark.covers("FK-6", "FK-3")
+async def test_text_edits_stand_under_the_same_permission_and_failures_go_back() -> None:
+    """A denied path, a text that is not there and a broken element are named in one report; the good edit is made; the mended one too."""
+    first = f"""<edit path="{NOTES}"><old>one</old><new>1</new></edit>
+<edit path="/mem/other.md"><old>x</old><new>y</new></edit>
+<write path="{NOTES}">all</write>
+<edit path="{NOTES}"><old>tow</old><new>2</new></edit>
+<edit path="{NOTES}"><old>x</old></edit>"""
+    second = f'<edit path="{NOTES}"><old>two</old><new>2</new></edit>'
+
+    receipt, model, files = await play([Say(text=first), Say(text=second)], names=())
+
+    report = codec("anthropic").decode_request(model.requests[2].body).messages[-1].text
+    assert report.count("\n- ") == 4
+    assert all(word in report for word in ("/mem/other.md is another file", "as a whole", "exactly so: tow", "pairs of <old> and <new>"))
+    assert len(receipt.denied) == 2
+    assert receipt.outcome is Outcome.CHANGED
+    assert files.read(NOTES) == b"1\n2\n"
+
+
+@pytest.mark.covers("FK-6", "FK-7")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:
+    """A fresh request carries the schema in the format's own way, and the JSON answer is applied."""
+    answer = msgspec.json.encode({"edits": [{"path": str(NOTES), "old": "two", "new": "2"}]}).decode()
+    model = ScriptedModel([Say(text=answer)], format=wire)
+    files = memory()
+
+    receipt = await run_fork(spec(None, digest="What happened.", edits=EditWay.JSON), model=model, files=files, clock=FrozenClock())
+
+    assert b'"json_schema"' in encoded(model.requests[0].body)
+    assert receipt.outcome is Outcome.CHANGED
+    assert files.read(NOTES) == b"one\n2\n"
+
+
+@pytest.mark.covers("FK-7")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_another_model_than_the_parents_gets_the_digest(wire: str) -> None:
+    """Its request holds the digest and the task, and nothing of the full history."""
+    parent = ParentCall(parent_request("anthropic" if wire == "openai_chat" else "openai_chat"), None)
+    model = ScriptedModel([Say(text="Nothing to do.")], format=wire, name="scripted:small")
+
+    receipt = await run_fork(spec(parent, digest="What happened."), model=model, files=memory(), clock=FrozenClock())
+
+    body = encoded(model.requests[0].body).decode()
+    assert model.requests[0].body["model"] == "small"
+    assert "What happened." in body
+    assert "word word" not in body
+    assert "tools" not in model.requests[0].body
+    assert receipt.outcome is Outcome.UNCHANGED
+
+
+@pytest.mark.covers("FK-7")
+async def test_another_model_without_a_digest_is_refused_before_any_request() -> None:
+    """The full history never goes to a model whose cache does not hold it."""
+    model = ScriptedModel([], name="scripted:small")
+
+    receipt = await run_fork(spec(ParentCall(parent_request("anthropic"))), model=model, files=memory(), clock=FrozenClock())
+
+    assert receipt.outcome is Outcome.FAILED
+    assert "digest" in receipt.said
+    assert model.requests == []
+    assert shares_prefix("anthropic:model@http://127.0.0.1:1", "anthropic", ParentCall(parent_request("anthropic")))
+
+
+@pytest.mark.covers("FK-2")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_a_forks_own_history_cannot_be_forked(wire: str) -> None:
+    """The boundaries at the start of a user's text give it away; the same words in a question or in the reply do not."""
+    _, model, _ = await play([Say(text="Nothing to do.")], wire=wire)
+    own = ParentCall(model.requests[1], None)
+    talk = ScriptedModel([Say(text=f"{MARK} x")], format=wire)
+    wire_codec = codec(wire)
+    question = Request(
+        format=wire, body=wire_codec.extend(parent_request(wire).body, None, wire_codec.user_text(f"What does {MARK} mean?"))
+    )
+    innocent = ParentCall(question, (await talk.send(question)).body)
+    again = ScriptedModel([Say(text="Nothing to do.")], format=wire)
+
+    refused = await run_fork(spec(own), model=again, files=memory(), clock=FrozenClock())
+    allowed = await run_fork(spec(innocent), model=again, files=memory(), clock=FrozenClock())
+
+    assert (refused.outcome, refused.said, refused.requests) == (Outcome.FAILED, "A fork may not fork.", 0)
+    assert allowed.outcome is Outcome.UNCHANGED
+    assert is_fork(codec(wire), own.request.body)
+
+
+@pytest.mark.covers("FK-2")
+async def test_a_fork_started_inside_a_fork_is_refused() -> None:
+    """Also when the inner one has a clean history, and in a task of its own; afterwards forks work again."""
+    inner: list[Receipt] = []
+    started: list[Request] = []
+    clock = FrozenClock()
+
+    class Nesting(ScriptedModel):
+        async def send(self, request: Request) -> Any:
+            if request.label == "notes" and not started:
+                started.append(request)
+                task = run_fork(spec(ParentCall(parent_request("anthropic"))), model=model, files=memory(), clock=clock)
+                inner.append(await asyncio.create_task(task))
+            return await super().send(request)
+
+    model = Nesting([Say(text="Parent."), Say(text="Done.")])
+    outer = await run_fork(spec(await parent_of(model)), model=model, files=memory(), clock=clock)
+    after, _, _ = await play([Say(text="Done.")])
+
+    assert [receipt.said for receipt in inner] == ["A fork may not fork."]
+    assert outer.outcome is Outcome.UNCHANGED
+    assert after.outcome is Outcome.UNCHANGED
+
+
+def again(_: int) -> Call:
+    return Call(name="Read", input={"file_path": str(NOTES)})
+
+
+def other(number: int) -> Call:
+    return Call(name="Read", input={"file_path": str(NOTES), "offset": number + 1})
+
+
+@pytest.mark.covers("FK-5")
+@pytest.mark.parametrize(
+    ("step", "limits", "outcome", "turns", "said"),
+    [
+        (other, ForkLimits(), Outcome.OVER_LIMIT, 5, "5 turns"),
+        (other, ForkLimits(turns=9, requests=3), Outcome.OVER_LIMIT, 3, "3 requests"),
+        (other, ForkLimits(tokens=10), Outcome.OVER_LIMIT, 1, "10 tokens"),
+        (again, ForkLimits(), Outcome.LOOPED, 3, "3 times"),
+        (lambda number: Delay(seconds=50, step=again(number)), ForkLimits(repeats=9), Outcome.TIMED_OUT, 3, "time was used up"),
+    ],
+)
+async def test_a_fork_stops_at_its_limits(step: Callable[[int], Step], limits: ForkLimits, outcome: Outcome, turns: int, said: str) -> None:
+    """Turns, requests, tokens, time and equal calls each end the run with an outcome of its own, and the receipt says which."""
+    script: list[Step] = [step(number) for number in range(9)]
+
+    receipt, _, _ = await play(script, permission=FolderAccess(folder=NOTES.parent), limits=limits)
+
+    assert (receipt.outcome, receipt.turns) == (outcome, turns)
+    assert said in receipt.said
+
+
+@pytest.mark.covers("FK-5")
+async def test_reading_a_file_again_after_each_edit_is_no_loop() -> None:
+    """Equal calls count only when their results are equal too."""
+    script: list[Step] = [
+        Call(name="Read", input={"file_path": str(NOTES)}),
+        edit("one", "1"),
+        Call(name="Read", input={"file_path": str(NOTES)}),
+        Say(text="Done."),
+    ]
+
+    receipt, _, _ = await play(script, permission=FolderAccess(folder=NOTES.parent), limits=ForkLimits(repeats=2))
+
+    assert receipt.outcome is Outcome.CHANGED
+
+
+@pytest.mark.covers("FK-5", "FK-8")
+async def test_a_model_that_hangs_is_timed_out() -> None:
+    """The fork's own time limit ends a call that never comes back, and what was changed before is in the receipt."""
+    receipt, _, _ = await play([edit("one", "1"), Hang()], limits=ForkLimits(seconds=0.1))
+
+    assert receipt.outcome is Outcome.TIMED_OUT
+    assert receipt.requests == 2
+    assert len(receipt.files) == 1
+
+
+@pytest.mark.covers("FK-8", "SF-5")
+async def test_a_model_that_fails_is_an_outcome() -> None:
+    """The error's sentence is in the receipt, and the file is as it was."""
+    receipt, _, files = await play([Fail(error=ModelUnavailable("The provider is overloaded; try later."))])
+
+    assert (receipt.outcome, receipt.said) == (Outcome.FAILED, "The provider is overloaded; try later.")
+    assert files.read(NOTES) == b"one\ntwo\n"
+
+
+@pytest.mark.covers("FK-2", "FK-8")
+@pytest.mark.parametrize("wire", FORMATS)
+async def test_cancelling_passes_through_and_leaves_a_receipt(wire: str) -> None:
+    """The model call is cancelled with the task; the receipt tells what was done until then."""
+    told: list[Receipt] = []
+    hanging = asyncio.Event()
+    answers: Iterator[Step] = iter((Say(text="Parent."), edit("one", "1")))
+
+    def script(_: Request) -> Step:
+        step: Step = next(answers, Hang())
+        if isinstance(step, Hang):
+            hanging.set()
+        return step
+
+    model = ScriptedModel(script, format=wire)
+    run = run_fork(spec(await parent_of(model)), model=model, files=memory(), clock=FrozenClock(), record=told.append)
+    task = asyncio.create_task(run)
+    await hanging.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    (receipt,) = told
+    assert receipt.outcome is Outcome.CANCELLED
+    assert (receipt.requests, receipt.turns, len(receipt.files)) == (2, 1, 1)
+
+
+@pytest.mark.covers("FK-8")
+async def test_a_defect_leaves_a_receipt_too() -> None:
+    """An exception that nobody expected passes through, and the receipt says failed."""
+    told: list[Receipt] = []
+
+    class Broken(ScriptedModel):
+        async def send(self, request: Request) -> Any:
+            raise ZeroDivisionError(request.label)
+
+    run = run_fork(spec(None, digest="x"), model=Broken([]), files=memory(), clock=FrozenClock(), record=told.append)
+
+    with pytest.raises(ZeroDivisionError):
+        await run
+    assert [receipt.outcome for receipt in told] == [Outcome.FAILED]
+
+
+@pytest.mark.covers("FK-5", "FK-8")
+async def test_a_replaced_call_leaves_a_receipt() -> None:
+    """Two forks wait while one runs: the older of them never runs, and its receipt says so."""
+    clock = FrozenClock()
+    lane = Lane(clock)
+    told: list[Receipt] = []
+    model = ScriptedModel([Say(text="Done.")] * 2)
+
+    for number in range(3):
+        wanted = spec(None, digest="x", why=str(number))
+
+        async def job(wanted: ForkSpec = wanted) -> None:
+            await run_fork(wanted, model=model, files=memory(), clock=clock, record=told.append)
+
+        def dropped(outcome: Outcome, wanted: ForkSpec = wanted) -> None:
+            told.append(replaced_receipt(wanted, model=model.name, now=clock.now(), outcome=outcome))
+
+        lane.offer(job, dropped=dropped)
+    await lane.drain(60)
+
+    assert [(receipt.why, receipt.outcome) for receipt in told] == [
+        ("1", Outcome.REPLACED),
+        ("0", Outcome.UNCHANGED),
+        ("2", Outcome.UNCHANGED),
+    ]
+
+
+@pytest.mark.covers("FK-5")
+async def test_one_round_saves_the_request_that_only_says_done() -> None:
+    """When every call of a turn succeeded and a file changed, the run ends there; when one failed, it goes on."""
+    done, model, _ = await play([Many(parts=(edit("one", "1"), edit("two", "2")))], one_round=True)
+    mended, _, files = await play([Many(parts=(edit("one", "1"), edit("tow", "2"))), edit("two", "2")], one_round=True)
+
+    assert (done.outcome, done.turns, len(model.requests)) == (Outcome.CHANGED, 1, 2)
+    assert (mended.outcome, mended.turns) == (Outcome.CHANGED, 2)
+    assert files.read(NOTES) == b"1\n2\n"
+
+
+@pytest.mark.covers("FK-3")
+@pytest.mark.parametrize("permission", [NoTools(), EditOnly(NOTES)])
+async def test_a_fork_that_is_asked_for_text_only_gives_its_text(permission: Permission) -> None:
+    """With `ANSWER` nothing in the text is taken for an edit, and the words are in the receipt."""
+    text = f'A summary. <edit path="{NOTES}"><old>one</old><new>1</new></edit>'
+
+    receipt, model, files = await play([Say(text=text)], permission=permission, edits=EditWay.ANSWER)
+
+    assert receipt.said == text
+    assert receipt.outcome is Outcome.UNCHANGED
+    assert files.read(NOTES) == b"one\ntwo\n"
+    assert "editing tool" not in codec("anthropic").decode_request(model.requests[1].body).messages[-1].text
+
+
+@pytest.mark.covers("FK-1")
+def test_the_prompts_of_forks_hold_what_the_code_relies_on() -> None:
+    """The boundaries begin with the mark, the placeholder is one line, and the forms name their tags and fields."""
+    texts = fork_texts()
+
+    assert texts.boundaries.startswith(MARK)
+    assert "\n" not in PLACEHOLDER
+    assert all(
+        tag in texts.text_edits for tag in ("<edit path=", "<old>", "</old>", "<new>", "</new>", "</edit>", "<write path=", "</write>")
+    )
+    assert all(field in texts.json_edits for field in ('"edits"', '"path"', '"old"', '"new"'))

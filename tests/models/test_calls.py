@@ -1,0 +1,337 @@
+"""Calls over the real SDKs to a server on loopback: what goes out, what comes back, what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memorist.core.messages import Text, Thinking, ToolUse, Usage
+from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.formats.registry import codec
+from memorist.models.choose import open_model
+from memorist.models.prices import Price
+from memorist.ports import Model, Request
+from memorist.testing import (
+    Call,
+    Cut,
+    FrozenClock,
+    Garbage,
+    Hang,
+    Many,
+    Raw,
+    Say,
+    ScriptedServer,
+    Status,
+    Step,
+    Think,
+    check_model,
+)
+
+Open = Callable[..., Model]
+
+
+def body_for(model: Model, text: str = "hello", *, system: str = "be short", **more: Any) -> dict[str, Any]:
+    return {**codec(model.format).new_body("claude-sonnet-4-5", system=system, text=text, max_output=100), **more}
+
+
+async def ask(model: Model, body: dict[str, Any] | None = None, seconds: float | None = None) -> Any:
+    return await model.send(Request(format=model.format, body=body_for(model) if body is None else body, timeout_seconds=seconds))
+
+
+@pytest.mark.covers("FM-2")
+async def test_a_text_comes_back_whole_from_its_stream(open_at: Open) -> None:
+    """The reply is what the server said, put together from many pieces."""
+    said = "Grüße, 世界 🙂\n" * 40
+    with ScriptedServer([Say(text=said)]) as server:
+        reply = await ask(open_at(server))
+
+    assert [block.text for message in reply.messages for block in message.blocks] == [said]
+    assert reply.attempts == 1
+    assert server.received[0].body["stream"] is True
+
+
+@pytest.mark.covers("FM-2")
+async def test_reasoning_and_calls_come_back_in_order(open_at: Open) -> None:
+    """Thinking with its signature, text and two calls with their exact arguments."""
+    step = Many(
+        parts=(
+            Think(text="consider"),
+            Say(text="I look."),
+            Call(name="Read", input={"path": "/a b/ü.md", "n": [1, {"x": None}]}),
+            Call(name="Bash", input={}, id="call_mine"),
+        )
+    )
+    with ScriptedServer([step]) as server:
+        reply = await ask(open_at(server))
+
+    blocks = [block for message in reply.messages for block in message.blocks]
+    assert [type(block) for block in blocks] == [Thinking, Text, ToolUse, ToolUse]
+    assert blocks[0].text == "consider"
+    assert blocks[2].input == {"path": "/a b/ü.md", "n": [1, {"x": None}]}
+    assert (blocks[3].id, blocks[3].input) == ("call_mine", {})
+
+
+@pytest.mark.covers("FM-2")
+async def test_custom_and_namespaced_calls_pass(clock: FrozenClock) -> None:
+    """Responses has calls with free text and calls into a namespace; both arrive as they were made."""
+    step = Many(parts=(Call(name="patch", arguments="*** free text", custom=True), Call(name="recall", namespace="mcp__memory")))
+    with ScriptedServer([step]) as server:
+        model = open_model(f"openai:gpt-5@{server.openai_url}", clock=clock, environment={})
+        assert model is not None
+        reply = await ask(model)
+        await model.close()
+
+    calls = [call for message in reply.messages for call in message.tool_uses]
+    assert (calls[0].name, calls[0].arguments) == ("patch", "*** free text")
+    assert (calls[1].name, calls[1].namespace) == ("recall", "mcp__memory")
+
+
+@pytest.mark.covers("FK-1")
+async def test_the_body_reaches_the_wire_unchanged(open_at: Open) -> None:
+    """Known and unknown keys, deep values, nulls and key order inside values: all arrive as they were given, and the given body stays."""
+    extras: dict[str, Any] = {
+        "x_unknown": {"b": 1, "a": [None, True, 1.5, "ü"]},
+        "metadata": {"user_id": "u"},
+        "temperature": 0,
+        "nothing": None,
+    }
+    with ScriptedServer([Say(text="ok")]) as server:
+        model = open_at(server)
+        body = body_for(model, **extras)
+        before = repr(body)
+        await ask(model, body)
+
+    sent = dict(server.received[0].body)
+    assert repr(body) == before
+    assert sent.pop("stream") is True
+    assert sent.pop("stream_options", {"include_usage": True}) == {"include_usage": True}
+    assert sent == body
+    assert list(sent["x_unknown"]) == ["b", "a"]
+
+
+@pytest.mark.covers("FK-1", "FK-8")
+async def test_a_longer_request_reads_its_beginning_from_the_cache(open_at: Open) -> None:
+    """The second request, which extends the first, is counted as a cache read of the first."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    with ScriptedServer(lambda _: Say(text="ok")) as server:
+        model = open_at(server)
+        wire = codec(model.format)
+        body = body_for(model, text="long " * 3_000)
+        if model.format == "anthropic":
+            body["messages"] = [{"role": "user", "content": [{"type": "text", "text": "long " * 3_000, **mark}]}]
+        first = await ask(model, body)
+        second = await ask(model, wire.extend(body, first.body, wire.user_text("and?")))
+
+    whole = first.usage.input + first.usage.cache_write
+    assert first.usage.cache_read == 0
+    assert whole - 256 < second.usage.cache_read <= whole
+    assert second.usage.context > first.usage.context
+
+
+@pytest.mark.covers("FK-8", "CP-18")
+async def test_a_call_costs_what_the_table_says(open_at: Open) -> None:
+    """Input, cache reads, cache writes and output at the model's own prices."""
+    usage = Usage(input=1_000, cache_read=2_000, cache_write=0, output=100)
+    with ScriptedServer([Say(text="ok", usage=usage)]) as server:
+        reply = await ask(open_at(server))
+
+    assert reply.usage == usage
+    assert reply.cost_usd == pytest.approx((1_000 * 3 + 2_000 * 0.3 + 100 * 15) / 1e6)
+
+
+@pytest.mark.covers("CP-18")
+async def test_an_hour_long_cache_write_costs_its_own_price(clock: FrozenClock) -> None:
+    """Anthropic's one-hour writes cost twice the input price."""
+    block = {"type": "text", "text": "long " * 400, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    with ScriptedServer([Say(text="ok")]) as server:
+        model = open_model(f"anthropic:claude-sonnet-4-5@{server.url}", clock=clock, environment={})
+        assert model is not None
+        body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+        reply = await ask(model, body)
+        await model.close()
+
+    assert reply.usage.cache_write > 400
+    assert reply.cost_usd == pytest.approx((reply.usage.cache_write * 6 + reply.usage.output * 15) / 1e6)
+
+
+@pytest.mark.covers("CP-18")
+async def test_the_users_price_goes_before_ours(open_at: Open) -> None:
+    """A price in the settings decides; a model that no table knows has no cost."""
+    usage = Usage(input=1_000_000, output=0)
+    with ScriptedServer([Say(text="ok", usage=usage), Say(text="ok", usage=usage)]) as server:
+        model = open_at(server, prices={"claude-sonnet-4-5": Price(input=7.0)})
+        priced = await ask(model)
+        unknown = await ask(model, {**body_for(model), "model": "nobody-knows"})
+
+    assert priced.cost_usd == pytest.approx(7.0)
+    assert unknown.cost_usd is None
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+async def test_passing_refusals_are_tried_again(open_at: Open, clock: FrozenClock, status: int) -> None:
+    """Each of these statuses is followed by another attempt, after a wait that grows."""
+    with ScriptedServer([Status(code=status), Status(code=status), Say(text="at last")]) as server:
+        reply = await ask(open_at(server))
+
+    assert reply.messages[0].text == "at last"
+    assert reply.attempts == 3
+    assert 0.375 <= clock.slept[0] <= 0.5
+    assert 0.75 <= clock.slept[1] <= 1.0
+    assert server.received[0].raw == server.received[2].raw
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+async def test_lasting_refusals_are_not_tried_again(open_at: Open, status: int) -> None:
+    """One request, one error that says what to do, in the provider's words."""
+    with ScriptedServer([Status(code=status, message="made-up reason")]) as server:
+        model = open_at(server)
+        with pytest.raises(ModelRefused, match="made-up reason"):
+            await ask(model)
+
+    assert len(server.received) == 1
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_model_that_keeps_refusing_is_unavailable(open_at: Open, clock: FrozenClock) -> None:
+    """After the last attempt the error says how often it was tried."""
+    with ScriptedServer(lambda _: Status(code=529, message="overloaded")) as server:
+        model = open_at(server, attempts=3)
+        with pytest.raises(ModelUnavailable, match="3 attempts"):
+            await ask(model)
+
+    assert len(server.received) == 3
+    assert len(clock.slept) == 2
+
+
+@pytest.mark.covers("SF-5")
+async def test_retry_after_is_honoured_up_to_a_cap(open_at: Open, clock: FrozenClock) -> None:
+    """The provider's own wait counts, unless it is longer than the settings allow."""
+    steps: list[Step] = [Status(code=429, retry_after="7"), Status(code=429, retry_after="9999"), Say(text="ok")]
+    with ScriptedServer(steps) as server:
+        await ask(open_at(server, retry_after_cap_seconds=20.0))
+
+    assert clock.slept == [7.0, 20.0]
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("then", ["close", "end", "error"])
+@pytest.mark.parametrize("at", [0.0, 0.5, 1.0])
+async def test_a_cut_stream_is_tried_again(open_at: Open, then: Any, at: float) -> None:
+    """A stream that breaks, ends early or turns into an error gives no half reply: the call is made again."""
+    with ScriptedServer([Cut(step=Say(text="never " * 99), at=at, then=then), Say(text="whole")]) as server:
+        reply = await ask(open_at(server))
+
+    assert reply.messages[0].text == "whole"
+    assert reply.attempts == 2
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_reply_that_is_not_json_is_tried_again(open_at: Open) -> None:
+    """Broken JSON costs one attempt; when there are no more, the model is unavailable."""
+    steps: list[Step] = [Garbage(), Say(text="whole"), Garbage(), Garbage()]
+    with ScriptedServer(steps) as server:
+        model = open_at(server, attempts=2)
+        reply = await ask(model)
+        with pytest.raises(ModelUnavailable, match="not valid"):
+            await ask(model)
+
+    assert reply.attempts == 2
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_server_that_does_not_stream_is_understood(open_at: Open) -> None:
+    """Some compatible servers answer with the whole body although asked for a stream."""
+    with ScriptedServer([Say(text="plain")]) as first:
+        reply = await ask(open_at(first))
+    with ScriptedServer([Raw(body=reply.body, plain=True)]) as server:
+        again = await ask(open_at(server))
+
+    assert again == reply
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_silent_server_meets_the_time_limit(open_at: Open) -> None:
+    """The limit holds over all attempts, and the connection is closed."""
+    with ScriptedServer([Hang()]) as server:
+        model = open_at(server)
+        with pytest.raises(ModelTimeout, match="timeout_seconds"):
+            await ask(model, seconds=0.3)
+
+        assert server.wait_left(1)
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_stream_that_falls_silent_meets_the_time_limit(open_at: Open) -> None:
+    """A reply that begins and never ends is given up; the settings' own limit counts where the request names none."""
+    with ScriptedServer([Cut(step=Say(text="half " * 50), then="hang")]) as server:
+        model = open_at(server, timeout_seconds=0.3)
+        with pytest.raises(ModelTimeout):
+            await ask(model)
+
+        assert server.wait_left(1)
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("step", [Hang(), Cut(step=Say(text="half " * 50), then="hang")], ids=["before", "within"])
+async def test_cancelling_closes_the_call(open_at: Open, step: Any) -> None:
+    """Cancellation passes through at once, the server sees the client go, and the model can be used again."""
+    with ScriptedServer([step, Say(text="next")]) as server:
+        model = open_at(server)
+        call = asyncio.ensure_future(ask(model))
+        assert await asyncio.to_thread(server.wait_received, 1)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+        assert await asyncio.to_thread(server.wait_left, 1)
+        assert (await ask(model)).messages[0].text == "next"
+    assert len(server.received) == 2
+
+
+@pytest.mark.covers("SF-5", "CP-2")
+async def test_a_request_beyond_the_window_is_told_apart(open_at: Open) -> None:
+    """A provider's refusal of a long request becomes ContextTooLong, after one request."""
+    with ScriptedServer([], window=1_000) as server:
+        model = open_at(server)
+        with pytest.raises(ContextTooLong):
+            await ask(model, body_for(model, text="long " * 3_000))
+
+    assert len(server.received) == 1
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_server_that_is_not_there_is_unavailable(kind: str, clock: FrozenClock) -> None:
+    """A refused connection is tried again and then reported with what to check."""
+    with ScriptedServer([]) as server:
+        url = server.url if kind == "anthropic" else server.openai_url
+    model = open_model(f"{kind}:gone@{url}", clock=clock, environment={})
+    assert model is not None
+    with pytest.raises(ModelUnavailable, match="could not be reached after 4 attempts"):
+        await ask(model)
+    await model.close()
+
+    assert len(clock.slept) == 3
+
+
+@pytest.mark.covers("SF-5")
+async def test_every_wire_model_passes_the_conformance_checks(open_at: Open) -> None:
+    """The rules that hold for any model hold for these."""
+    with ScriptedServer(lambda _: Say(text="yes")) as server:
+        await check_model(lambda: open_at(server))
+
+    assert server.refusals == []
+
+
+@pytest.mark.covers("SF-1")
+async def test_keys_are_sent_but_never_recorded(open_at: Open) -> None:
+    """The scripted server keeps no header that holds a key."""
+    with ScriptedServer([Say(text="ok")]) as server:
+        await ask(open_at(server, headers={"x-own": "kept"}))
+
+    assert server.received[0].headers["x-own"] == "kept"
+    assert not {"authorization", "x-api-key", "cookie"} & set(server.received[0].headers)

@@ -1,0 +1,168 @@
+"""Replays as a whole: the real loop over made-up and recorded sessions, kills, full disks, and two of them at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.formats import memorist_jsonl
+from memorist.formats.recorded import Skip
+from memorist.replay.run import ReplayOptions, replay
+from memorist.settings import Settings
+from memorist.store.lines import LineFile
+
+
+def claude_session(path: Path, turns: int, page: int = 60) -> Path:
+    """A Claude Code session of so many turns, each with a call, its result and an answer."""
+    records: list[dict[str, Any]] = []
+
+    def add(kind: str, message: dict[str, Any]) -> None:
+        number = len(records) + 1
+        records.append(
+            {
+                "type": kind,
+                "uuid": f"00000000-0000-4000-8000-{number:012d}",
+                "parentUuid": f"00000000-0000-4000-8000-{number - 1:012d}" if number > 1 else None,
+                "sessionId": "made-up",
+                "cwd": "/home/dev/shop",
+                "version": "2.1.0",
+                "isSidechain": False,
+                "timestamp": f"2026-01-02T03:{number // 60 % 60:02d}:{number % 60:02d}.000Z",
+                "message": message,
+            }
+        )
+
+    def reply(turn: int, step: str, block: dict[str, Any]) -> None:
+        usage = {"input_tokens": 12_000 + 2_000 * turn, "output_tokens": 50}
+        add(
+            "assistant",
+            {
+                "id": f"msg_{turn}{step}",
+                "role": "assistant",
+                "model": "claude-opus-4-6",
+                "content": [block],
+                "stop_reason": "end_turn",
+                "usage": usage,
+            },
+        )
+
+    for turn in range(turns):
+        add("user", {"role": "user", "content": f"Request {turn}: look at part {turn} of the shop."})
+        reply(
+            turn, "a", {"type": "tool_use", "id": f"toolu_{turn}", "name": "Read", "input": {"file_path": f"/home/dev/shop/part_{turn}.py"}}
+        )
+        add(
+            "user",
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{turn}", "content": "line of code\n" * page}]},
+        )
+        reply(turn, "b", {"type": "text", "text": f"Part {turn} is right because its total is rounded once."})
+    path.write_text("\n".join(json.dumps(record) for record in records) + "\n", "utf-8")
+    return path
+
+
+def start(arguments: list[str], cwd: Path, **more: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "memorist", "replay", *arguments],
+        cwd=cwd,
+        env=dict(os.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
+
+
+async def test_every_recorded_session_is_replayed(recorded_sessions: list[Path], tmp_path: Path) -> None:
+    """No crash over all of them; what is skipped is explained; the notes name the user's request."""
+    replayed = await replay(recorded_sessions, ReplayOptions(out=tmp_path, settings=Settings()))
+
+    assert not replayed.unread
+    assert len(replayed.record.sessions) == len(recorded_sessions)
+    assert all(skip.why for record in replayed.record.sessions for skip in record.skipped)
+    assert all(record.notes for record in replayed.record.sessions if record.turns)
+
+
+async def test_a_replay_gives_the_same_notes_every_time(tmp_path: Path) -> None:
+    """Nothing depends on the clock or on chance."""
+    source = claude_session(tmp_path / "s.jsonl", 20)
+    first = await replay([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
+    second = await replay([source], ReplayOptions(out=tmp_path / "two", settings=Settings()))
+
+    assert first.record.sessions[0].notes == second.record.sessions[0].notes
+    assert first.record.sessions[0].updates == second.record.sessions[0].updates
+
+
+@pytest.mark.covers("FM-5")
+async def test_a_replays_transcript_can_be_replayed(tmp_path: Path) -> None:
+    """Memorist's own format is one of those it reads, with the same result."""
+    source = claude_session(tmp_path / "s.jsonl", 20)
+    first = await replay([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
+    again = await replay([tmp_path / "one/s/transcript.jsonl"], ReplayOptions(out=tmp_path / "two", settings=Settings()))
+    one, two = first.record.sessions[0], again.record.sessions[0]
+
+    assert (two.head.format, two.messages, two.turns, two.tokens_peak) == ("memorist", one.messages, one.turns, one.tokens_peak)
+    assert [update.tokens for update in two.updates] == [update.tokens for update in one.updates]
+
+
+async def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    """Each gets a folder of its own."""
+    paths = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        paths.append(claude_session(tmp_path / name / "s.jsonl", 3))
+    await replay(paths, ReplayOptions(out=tmp_path / "out", settings=Settings()))
+
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["s", "s-2"]
+
+
+@pytest.mark.covers("SF-5")
+def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(tmp_path: Path) -> None:
+    """Kill -9 at random points: whatever stands under its own name is complete; the next run cleans up."""
+    source = claude_session(tmp_path / "s.jsonl", 400)
+    chance = random.Random(7)
+    for _ in range(5):
+        process = start([str(source), "--out", "out"], tmp_path)
+        time.sleep(chance.uniform(0.3, 1.2))
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=30)
+        finished = tmp_path / "out" / "s"
+        if finished.exists():
+            entries = list(memorist_jsonl.read(LineFile(finished / "transcript.jsonl")))
+            assert not [entry for entry in entries if isinstance(entry, Skip)]
+            assert (finished / "session-memory" / "summary.md").read_text("utf-8").endswith("\n")
+    last = start([str(source), "--out", "out"], tmp_path)
+    _, errors = last.communicate(timeout=60)
+
+    assert (last.returncode, errors) == (0, "")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith("state.sqlite")) == ["report.html", "s"]
+
+
+@pytest.mark.covers("SF-5")
+def test_a_full_disk_is_one_clear_sentence_and_leaves_the_former_result(tmp_path: Path) -> None:
+    """No file may grow past 20 kB: the transcript cannot be written, and what was there before stays."""
+    source = claude_session(tmp_path / "s.jsonl", 3)
+    start([str(source), "--out", "out"], tmp_path).communicate(timeout=60)
+    before = (tmp_path / "out/s/session-memory/summary.md").read_text("utf-8")
+    claude_session(source, 200)
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    process = start([str(source), "--out", "out"], tmp_path, preexec_fn=small_files)
+    _, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 1
+    assert "Traceback" not in errors
+    assert len(errors.strip().splitlines()) == 1
+    assert (tmp_path / "out/s/session-memory/summary.md").read_text("utf-8") == before

@@ -1,0 +1,81 @@
+"""Made-up sessions, told call by call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memorist.core.messages import Message, Origin, Text, Thinking, ToolResult, ToolUse
+from memorist.session_memory.ledger import Ledger
+from memorist.session_memory.structural import NotesBudget, render
+
+
+class Told:
+    """A session that is told step by step; every text in it is kept, so that nothing can be invented unseen."""
+
+    def __init__(self, cwd: str = "/home/dev/project") -> None:
+        self.ledger = Ledger(cwd)
+        self.words: list[str] = [cwd]
+        self._calls = 0
+
+    def _add(self, role: Any, origin: Origin, *blocks: Any) -> Told:
+        self.ledger.add(Message(id=f"m{self.ledger.messages}", role=role, blocks=blocks, origin=origin))
+        return self
+
+    def user(self, text: str) -> Told:
+        self.words.append(text)
+        return self._add("user", Origin.USER, Text(text))
+
+    def harness(self, text: str) -> Told:
+        self.words.append(text)
+        return self._add("user", Origin.INJECTED, Text(text))
+
+    def says(self, text: str) -> Told:
+        self.words.append(text)
+        return self._add("assistant", Origin.MODEL, Text(text))
+
+    def thinks(self, text: str) -> Told:
+        self.words.append(text)
+        return self._add("assistant", Origin.MODEL, Thinking(text))
+
+    def calls(self, name: str, given: Any = None, *, arguments: str | None = None) -> Told:
+        """A call that stays open until `answers`."""
+        self._calls += 1
+        self.words += [name, str(given), arguments or ""]
+        self.words += _texts(given)
+        return self._add("assistant", Origin.MODEL, ToolUse(f"c{self._calls}", name, given or {}, arguments))
+
+    def answers(self, text: str, *, error: bool = False) -> Told:
+        self.words.append(text)
+        return self._add("user", Origin.TOOL, ToolResult(f"c{self._calls}", (Text(text),), is_error=error))
+
+    def runs(self, command: str, output: str = "", *, error: bool = False) -> Told:
+        return self.calls("Bash", {"command": command}).answers(output, error=error)
+
+    def edits(self, path: str, old: str, new: str) -> Told:
+        given = {"file_path": path, "old_string": old, "new_string": new}
+        return self.calls("Edit", given).answers(f"The file {path} has been updated successfully.")
+
+    def notes(self, **budget: int) -> dict[str, str]:
+        return render(self.ledger, NotesBudget(**budget) if budget else None)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for key, each in value.items() for text in [str(key), *_texts(each)]]
+    return [text for each in value for text in _texts(each)] if isinstance(value, list) else [str(value)]
+
+
+@pytest.fixture
+def session() -> Told:
+    """A session in which nothing happened yet."""
+    return Told()
+
+
+@pytest.fixture
+def told() -> type[Told]:
+    """For tests that need several sessions."""
+    return Told

@@ -1,0 +1,85 @@
+"""The state database."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from memorist.core.messages import Usage
+from memorist.errors import StoreError
+from memorist.forks.spec import FileChange, Outcome, Receipt
+from memorist.store.database import migrations, open_database
+from memorist.store.sessions import keep_receipt, keep_session, receipts, session_folders
+
+
+def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> None:
+    """0600, and the newest version."""
+    path = tmp_path / "home" / "state.sqlite"
+    open_database(path).close()
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert sqlite3.connect(path).execute("pragma user_version").fetchone()[0] == migrations()[-1][0]
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    """Migrations run once."""
+    database = open_database(tmp_path / "state.sqlite")
+    keep_session(database, "s1", project="p", folder="f", format="anthropic", now=1.0)
+    database.close()
+
+    assert session_folders(open_database(tmp_path / "state.sqlite"), "s") == [("s1", "f")]
+
+
+@pytest.mark.parametrize("content", [b"this is no database at all, but text" * 100, b"SQLite format 3\x00" + b"\xff" * 5_000])
+def test_a_damaged_database_is_put_aside_and_a_new_one_begun(tmp_path: Path, content: bytes) -> None:
+    """Nothing in it is the only copy of a user's words; the damaged file is kept."""
+    path = tmp_path / "state.sqlite"
+    path.write_bytes(content)
+    open_database(path).execute("select count(*) from sessions")
+
+    assert (tmp_path / "state.sqlite.damaged").read_bytes() == content
+
+
+def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    """A folder stands where the database should be."""
+    (tmp_path / "state.sqlite").mkdir()
+
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_database(tmp_path / "state.sqlite")
+
+
+@pytest.mark.covers("FK-8")
+def test_a_receipt_comes_back_as_it_was_kept(tmp_path: Path) -> None:
+    """Every field of the ledger survives."""
+    database = open_database(tmp_path / "state.sqlite")
+    receipt = Receipt(
+        label="session_memory",
+        why="the context grew",
+        model="anthropic:m",
+        started=12.5,
+        seconds=3.25,
+        requests=2,
+        turns=1,
+        usage=Usage(input=1, cache_read=2, cache_write=3, output=4),
+        cost_usd=0.001,
+        files=(FileChange("summary.md", 10, 20), FileChange("new.md", None, 5)),
+        denied=("not that path",),
+        outcome=Outcome.CHANGED,
+        said="done",
+    )
+
+    assert keep_receipt(database, "s1", receipt) == 1
+    assert receipts(database, "s1") == [receipt]
+
+
+@pytest.mark.covers("SF-4")
+def test_two_connections_write_to_one_database(tmp_path: Path) -> None:
+    """Two processes may work on one home."""
+    first, second = open_database(tmp_path / "state.sqlite"), open_database(tmp_path / "state.sqlite")
+    for number in range(20):
+        keep_session((first, second)[number % 2], f"s{number}", project="p", folder="f", format="anthropic", now=float(number))
+
+    assert len(session_folders(first, "")) == 20

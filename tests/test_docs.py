@@ -1,0 +1,150 @@
+"""The documents cannot drift: their code runs, their commands exist, their generated parts are the code's."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+import memorist
+from memorist.cli.main import commands
+from memorist.settings import Layer, resolve
+from memorist.testing.server import ScriptedServer
+from memorist.testing.steps import Say
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[pytest.ParameterSet]:
+    found = []
+    for path in DOCUMENTS:
+        for number, match in enumerate(BLOCK.finditer(path.read_text("utf-8"))):
+            if match.group(1) == language:
+                found.append(pytest.param(match.group(2), id=f"{path.name}-{number}"))
+    return found
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
+    """A model for the code in the documents, on this machine."""
+    return ScriptedServer(lambda request: Say(text="A prompt cache keeps what a model has read."))
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_the_python_in_the_documents_runs(code: str, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each block is complete in itself."""
+    monkeypatch.chdir(tmp_path)
+    with server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        exec(compile(code, "<document>", "exec"), {"__name__": "__document__"})  # noqa: S102 - the point of the test
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*_loop.py")), ids=lambda path: path.name)
+async def test_the_examples_run_with_the_real_sdks(
+    example: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each prints the model's answers, and adopts memorist in at most ten lines."""
+    spec = importlib.util.spec_from_file_location("example", example)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with server:
+        for name, url in (("ANTHROPIC", server.url), ("OPENAI", server.openai_url)):
+            monkeypatch.setenv(f"{name}_BASE_URL", url)
+            monkeypatch.setenv(f"{name}_API_KEY", "none")
+        await module.main(["One question.", "Another."])
+
+    assert capsys.readouterr().out.count("A prompt cache keeps") == 2
+    assert 1 <= len(re.findall(r"# \d", example.read_text("utf-8"))) <= 10
+
+
+def command_lines() -> list[pytest.ParameterSet]:
+    lines = []
+    for path in DOCUMENTS:
+        for match in BLOCK.finditer(path.read_text("utf-8")):
+            if match.group(1) == "console":
+                lines += [pytest.param(line[2:], id=line[2:50]) for line in match.group(2).splitlines() if line.startswith("$ memorist")]
+    return lines
+
+
+@pytest.mark.parametrize("line", command_lines())
+def test_the_commands_in_the_documents_exist_with_their_options(line: str) -> None:
+    """No option is documented that the command does not take."""
+    words = shlex.split(line)[1:]
+    command: click.Command = commands
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.commands.get(words[0])
+        assert found is not None, words[0]
+        command, words = found, words[1:]
+    known = {option for parameter in command.params for option in parameter.opts}
+
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize("text", blocks("toml"))
+def test_the_settings_in_the_documents_are_valid(text: str) -> None:
+    """Each TOML block is a settings file."""
+    assert resolve([Layer("document", tomllib.loads(text))]).sources
+
+
+@pytest.mark.parametrize("text", blocks("json"))
+def test_the_json_in_the_documents_is_json(text: str) -> None:
+    """It can be copied."""
+    assert msgspec.json.decode(text)
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    """`make docs` writes it anew."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    assert {path.name: text for path, text in module.generated().items()} == {
+        path.name: path.read_text("utf-8") for path in module.generated()
+    }
+
+
+def test_every_setting_says_what_it_means() -> None:
+    """No row of the table is empty."""
+    rows = [line for line in (ROOT / "docs" / "settings.md").read_text("utf-8").splitlines() if line.startswith("| `")]
+
+    assert rows
+    assert not [row for row in rows if row.endswith("|  |")]
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    """Relative links name files that exist."""
+    broken = [
+        f"{path.name}: {target}"
+        for path in DOCUMENTS
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", path.read_text("utf-8"))
+        if not (path.parent / target).exists()
+    ]
+
+    assert not broken
+
+
+def test_the_changelog_names_this_version() -> None:
+    """The newest entry is the package's version."""
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+
+    assert newest is not None
+    assert newest.group(1) == memorist.__version__
+
+
+def test_no_document_tells_of_a_machine() -> None:
+    """Documents speak of the project alone."""
+    for path in DOCUMENTS:
+        assert not re.search(r"(^|[^\w])/(work|root|tmp)/|localhost:\d", path.read_text("utf-8")), path.name

@@ -1,0 +1,148 @@
+"""The scripted streams hold the same reply as the unstreamed body, whatever the script says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.core.messages import Usage
+from memorist.formats.registry import codec
+from memorist.models.assemble import assemble_anthropic, assemble_chat, assemble_responses
+from memorist.models.faults import Fault
+from memorist.testing.ledger import WIRES
+from memorist.testing.steps import Call, Many, Say, Think
+from memorist.testing.wire import Event, Facts, pieces
+
+ASSEMBLE: dict[str, Callable[..., Any]] = {
+    "anthropic": assemble_anthropic,
+    "openai_responses": assemble_responses,
+    "openai_chat": assemble_chat,
+}
+FORMATS = sorted(ASSEMBLE)
+TEXT = st.text(max_size=200)
+INPUT = st.dictionaries(st.text(max_size=4), st.integers() | TEXT | st.none() | st.lists(st.booleans(), max_size=2), max_size=3)
+PART = st.one_of(
+    st.builds(Say, text=TEXT),
+    st.builds(Think, text=TEXT, signature=TEXT),
+    st.builds(Call, name=st.just("Read"), input=INPUT),
+    st.builds(Call, name=st.just("Read"), input=INPUT, id=st.text("abc", min_size=3, max_size=5)),
+)
+STEP = st.builds(Many, parts=st.lists(PART, min_size=1, max_size=4).map(tuple))
+FACTS = Facts(number=1, model="m", usage=Usage(input=3, cache_read=2, output=1), request={})
+
+
+def objects(events: list[Event]) -> list[dict[str, Any]]:
+    """The events as a client decodes them from the bytes."""
+    lines = b"".join(event.encode() for event in events).decode().split("\n\n")
+    data = [line.partition("data: ")[2] for line in lines if line]
+    return [json.loads(one) for one in data if one != "[DONE]"]
+
+
+@pytest.mark.covers("FM-2")
+@pytest.mark.parametrize("name", FORMATS)
+@given(step=STEP)
+@settings(max_examples=60, deadline=None)
+def test_a_stream_gives_the_body_it_was_made_of(name: str, step: Many) -> None:
+    """Assembled events say what the body says, and the codec reads the same reply from both."""
+    body = WIRES[name].reply(step, FACTS)
+    made = ASSEMBLE[name](objects(WIRES[name].events(body)))
+    whole, streamed = codec(name).decode_reply(body), codec(name).decode_reply(made)
+
+    assert streamed.messages == whole.messages
+    assert (streamed.usage, streamed.stop_reason) == (whole.usage, whole.stop_reason)
+    assert whole.usage == FACTS.usage
+    if name == "openai_responses":
+        assert made == body
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("name", FORMATS)
+@given(step=STEP, share=st.floats(0, 1))
+@settings(max_examples=60, deadline=None)
+def test_a_stream_that_is_not_whole_gives_no_reply(name: str, step: Many, share: float) -> None:
+    """However many events are missing at the end, the outcome is a fault and never half a reply."""
+    events = objects(WIRES[name].events(WIRES[name].reply(step, FACTS)))
+    kept = events[: int(share * (len(events) - 2))]
+
+    assert isinstance(ASSEMBLE[name](kept), Fault)
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_error_event_ends_the_stream_as_a_passing_fault(name: str) -> None:
+    """The scripted overload is one that clients try again."""
+    made = ASSEMBLE[name](objects([WIRES[name].error_event("Overloaded")]))
+
+    assert isinstance(made, Fault)
+    assert made.status in {500, 503, 529}
+
+
+@pytest.mark.covers("FM-2")
+@given(st.text(max_size=2_000))
+@settings(max_examples=60, deadline=None)
+def test_pieces_make_the_text_again(text: str) -> None:
+    """Nothing is lost or doubled where a stream is cut, and the number of pieces is bounded."""
+    cut = list(pieces(text))
+
+    assert "".join(cut) == text
+    assert all(cut)
+    assert len(cut) <= 51
+
+
+@pytest.mark.covers("FM-2")
+def test_unknown_blocks_and_fields_of_a_stream_are_kept() -> None:
+    """What a newer provider adds does not get lost on the way."""
+    body = {
+        **WIRES["anthropic"].reply(Say(text="x"), FACTS),
+        "content": [
+            {"type": "compaction", "content": "c", "new": 1},
+            {"type": "server_tool_use", "id": "s", "name": "n", "input": {"q": 1}},
+        ],
+        "context_management": {"applied_edits": []},
+        "new_field": [1],
+    }
+
+    assert assemble_anthropic(objects(WIRES["anthropic"].events(body))) == body
+
+
+@pytest.mark.covers("FM-2")
+def test_a_closing_event_without_items_takes_those_of_the_stream() -> None:
+    """Some Responses servers leave the output out of the last event."""
+    wire = WIRES["openai_responses"]
+    body = wire.reply(Many(parts=(Say(text="a"), Call(name="n"))), FACTS)
+    events = objects(wire.events(body))
+    events[-1] = events[-1] | {"response": events[-1]["response"] | {"output": []}}
+
+    assert assemble_responses(events) == body
+
+
+@pytest.mark.covers("FM-2")
+def test_chat_chunks_of_other_servers_are_understood() -> None:
+    """Ids and names in every piece, calls without an index, empty choices, usage with the last chunk."""
+    chunks: list[dict[str, Any]] = [
+        {"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+        {
+            "id": "c",
+            "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f", "arguments": "{"}}]}}],
+        },
+        {
+            "id": "c",
+            "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f", "arguments": "}"}}]}}],
+        },
+        {"id": "c", "choices": [], "usage": None},
+        {
+            "id": "c",
+            "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+        },
+    ]
+    made = assemble_chat(chunks)
+
+    assert not isinstance(made, Fault)
+    assert made["choices"][0]["message"]["tool_calls"] == [{"type": "function", "id": "t", "function": {"name": "f", "arguments": "{}"}}]
+    assert made["usage"] == {"prompt_tokens": 1, "completion_tokens": 2}
