@@ -54,13 +54,13 @@ class _Tree:
         return parent if parent >= 0 and not self.index.flags[parent] & self.barred else self.before(number)
 
     def before(self, number: int) -> int:
-        """The nearest message of the main line that stands before a record in the file, or ROOT."""
+        """The nearest message or boundary of the main line that stands before a record in the file, or ROOT."""
         if self._before is None:
             self._before = array("i")
             latest = ROOT
             for here, flags in enumerate(self.index.flags):
                 self._before.append(latest)
-                if flags & _SPOKEN and not flags & self.barred:
+                if flags & (_SPOKEN | BOUNDARY) and not flags & self.barred:
                     latest = here
         return self._before[number]
 
@@ -102,25 +102,38 @@ def live_chain(index: Index) -> Chain:
         return Chain(array("I"), frozenset(), {})
     order, seen = _walk(tree, _tip(tree, leaf))
     lost = _lost_parts(tree, order, seen)
+    recovered = frozenset(number for group in lost.values() for number in group)
     if lost:
         order = _put_back(index, order, lost)
-    return Chain(order, frozenset(number for group in lost.values() for number in group), tree.kept)
+    return Chain(order, recovered, tree.kept)
 
 
 def _newest_leaf(tree: _Tree) -> int:
-    """The last message that has no message below it; where there are circles only, the last message."""
+    """The last message; in a file out of order, the newest that has no message below it."""
     for meta in (False, True):
         last = next((number for number in reversed(range(tree.index.records)) if tree.spoken(number, meta=meta)), ROOT)
         if last < 0 or not tree.index.shuffled:
             if last >= 0:
                 return last
             continue
-        messages = array("I", (number for number in range(tree.index.records) if tree.spoken(number, meta=meta)))
-        above = bytearray(tree.index.records + 1)
-        for number in messages:
-            above[_next_spoken(tree, number, meta=meta)] = 1
-        return next((number for number in reversed(messages) if not above[number]), last)
+        return _newest_of_shuffled(tree, meta=meta)
     return ROOT
+
+
+def _newest_of_shuffled(tree: _Tree, *, meta: bool) -> int:
+    """The newest message by its time that has none below it. One that no such message leads to hangs in a circle: it counts as well."""
+    times = tree.index.times
+    above = array("i", (_next_spoken(tree, number, meta=meta) for number in range(tree.index.records)))
+    messages = [number for number in range(tree.index.records) if tree.spoken(number, meta=meta)]
+    below = {above[number] for number in messages}
+    leaves = [number for number in messages if number not in below]
+    reached: set[int] = set()
+    for leaf in leaves:
+        number = leaf
+        while number >= 0 and number not in reached:
+            reached.add(number)
+            number = above[number]
+    return max((number for number in messages if number not in below or number not in reached), key=lambda number: (times[number], number))
 
 
 def _next_spoken(tree: _Tree, number: int, *, meta: bool) -> int:

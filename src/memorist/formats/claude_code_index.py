@@ -68,6 +68,8 @@ class Index:
         self.snipped: set[int] = set()
         self.shuffled = False
         """Whether some parent stands after its child."""
+        self.times = array("d")
+        """The time of each record, in a shuffled file; 0 where it is not told."""
         self.titles = Titles()
         self.first: Session | None = None
         self.last: Session | None = None
@@ -95,6 +97,18 @@ class Index:
             title=titles.custom_title or titles.ai_title or titles.summary or "",
             started=seconds(first.timestamp),
         )
+
+
+def _add_times(index: Index, lines: Iterable[Line]) -> None:
+    """One more pass, for the one fact that a file out of order needs besides its tree."""
+    wanted = iter(index.at)
+    due = next(wanted, 0)
+    for number, data, _ in lines:
+        if number == due:
+            session = _session_of(data)
+            index.times.append((seconds(session.timestamp) if session else None) or 0.0)
+            due = next(wanted, 0)
+    index.times.extend([0.0] * (index.records - len(index.times)))
 
 
 class _Edge:
@@ -131,6 +145,8 @@ def build(lines: Iterable[Line]) -> Index:
         elif code <= _LAST_TITLE:
             _keep_title(index.titles, data)
     _finish(index, edge)
+    if index.shuffled:
+        _add_times(index, lines)
     return index
 
 

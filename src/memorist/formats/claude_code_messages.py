@@ -11,6 +11,7 @@ from memorist.formats.anthropic_blocks import read_block, read_blocks
 from memorist.formats.claude_code_records import (
     AttachmentRecord,
     Content,
+    Kind,
     LooseRecord,
     Origination,
     Record,
@@ -38,6 +39,7 @@ _ORIGINS = {
 _record = msgspec.json.Decoder(Record).decode
 _loose = msgspec.json.Decoder(LooseRecord).decode
 _attachment = msgspec.json.Decoder(AttachmentRecord).decode
+_kind = msgspec.json.Decoder(Kind).decode
 _system = msgspec.json.Decoder(System).decode
 
 
@@ -138,11 +140,11 @@ def _not_typed(origin: Origination | None) -> bool:
 
 def _read_unusual(data: bytes, line: int) -> Message | None:
     """A queued prompt, a local command, or a user or assistant record with fields of unusual shapes."""
-    kind = msgspec.json.decode(data, type=System)
-    if kind.type == "attachment":
+    kind = _kind(data).type
+    if kind == "attachment":
         return _read_attachment(data, line)
-    if kind.type == "system":
-        return _read_system(kind, line)
+    if kind == "system":
+        return _read_system(_system(data), line)
     record = _loose(data)
     blocks, wire = _blocks(record.message.content)
     if record.type == "assistant":

@@ -66,7 +66,8 @@ async def replay(paths: list[Path], options: ReplayOptions) -> Replayed:
     make_folders(options.out)
     _clear(options.out)
     sessions, unread, names = [], [], set[str]()
-    async with Memorist(model=options.model, home=options.out, settings=options.settings) as engine:
+    files = DiskFiles(durable=False)  # each session is built aside, and made again if the machine stops
+    async with Memorist(model=options.model, home=options.out, settings=options.settings, files=files) as engine:
         for path in paths:
             name = _name(path, names)
             try:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Message, Text
 from memorist.core.tokens import estimate_text
-from memorist.errors import SettingsError, StoreError
+from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import Event, ForkRan, NotesFailed, NotesUpdated, Way
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
@@ -29,6 +29,9 @@ from memorist.session_memory.trigger import Due
 from memorist.store.layout import Layout, SessionLayout
 
 LABEL = "session_memory"
+
+CONFLICTS = 3
+"""Times that notes which somebody else changes at the same moment are merged anew."""
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
@@ -95,11 +98,11 @@ class SessionMemory:
     def notes(self) -> str | None:
         """The notes on disk; None when there are none, or they say nothing beyond the template (SM-12)."""
         text = self._read()
-        return None if text is None or is_empty(text, self._texts.template) else text
+        return None if text is None or is_empty(text, self._texts.template) else _readable(text)
 
     def _read(self) -> str | None:
         try:
-            return self._means.files.read(self._layout.notes).decode("utf-8", "replace")
+            return self._means.files.read(self._layout.notes).decode("utf-8", "surrogateescape")
         except FileNotFoundError:
             return None
 
@@ -166,17 +169,26 @@ class SessionMemory:
         return self._read() or self._texts.template
 
     def _derive(self, before: str, due: Due, upto: str) -> None:
-        text = merge_structural(before, self._texts.template, self._derived())
-        if text != before:
-            self._write(text)
+        derived = self._derived()
+        for _ in range(CONFLICTS):
+            text = merge_structural(before, self._texts.template, derived)
+            try:
+                self._write(text, before)
+                break
+            except WriteConflict:
+                # Somebody edited the notes meanwhile, the user for one; what they wrote is kept.
+                before = self._ready()
+        else:
+            raise WriteConflict(f"{self._layout.notes} keeps changing; the notes are updated the next time")
         self._advance(due, upto, "structural", text)
 
     def _derived(self) -> dict[str, str]:
         settings = self._means.settings
         return render(self._following.ledger, NotesBudget(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens))
 
-    def _write(self, text: str) -> None:
-        self._means.files.write(self._layout.notes, text.encode("utf-8", "surrogatepass"))
+    def _write(self, text: str, before: str) -> None:
+        if text != before:
+            self._means.files.write(self._layout.notes, _bytes(text), expect=_bytes(before))
 
     async def _run_fork(self, model: Model, before: str, due: Due, parent: ParentCall | None) -> Receipt:
         path = self._layout.notes
@@ -187,7 +199,7 @@ class SessionMemory:
             why=due.why,
             parent=parent if shares else None,
             digest=None if shares else self._digest(),
-            instruction=update_prompt(before, str(path), self._texts, settings),
+            instruction=update_prompt(_readable(before), str(path), self._texts, settings),
             permission=EditOnly(path),
             limits=self._means.limits,
             given=(path,),
@@ -207,8 +219,7 @@ class SessionMemory:
         """Check what the model made; True when the notes are up to date by it."""
         after = self._read() or ""
         checked = mend(before, after, self._texts.template)
-        if checked.text != after:
-            self._write(checked.text)
+        self._write(checked.text, after)
         if receipt.outcome is not Outcome.CHANGED or checked.rolled_back or checked.text == before:
             why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
             self._means.tell(NotesFailed(why, receipt.outcome.value))
@@ -223,6 +234,19 @@ class SessionMemory:
         newest = self._following.newest
         line = newest[-1].line if newest else 0
         self._means.tell(NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text(text), repairs))
+
+
+def _readable(text: str) -> str:
+    """The text with a question mark for each byte that was no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _bytes(text: str) -> bytes:
+    """The file's bytes again, also those that were no UTF-8; a lone surrogate from a transcript becomes a question mark."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
 
 
 def _spoken(message: Message) -> str:

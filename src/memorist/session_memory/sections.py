@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -33,6 +34,7 @@ class Mended(Struct, frozen=True):
     rolled_back: bool = False
 
 
+@lru_cache(maxsize=16)
 def frames(template: str) -> tuple[Frame, ...]:
     """The sections of a template."""
     return tuple(Frame(section.header, _hint(section.body)) for section in outline(template).sections)
@@ -41,6 +43,11 @@ def frames(template: str) -> tuple[Frame, ...]:
 def _hint(body: str) -> str:
     first = body.split("\n", 1)[0].strip()
     return first if len(first) > 2 and first[0] == first[-1] and first[0] in "_*" else ""
+
+
+@lru_cache(maxsize=16)
+def _frame(template: str) -> Outline:
+    return outline(template)
 
 
 def bodies(text: str, template: str) -> dict[str, str]:
@@ -72,7 +79,7 @@ def _without_hint(body: str, frame: Frame) -> str:
 
 def compose(template: str, texts: Mapping[str, str]) -> str:
     """The notes file for these section texts, in the template's order; sections without a text are empty."""
-    parsed = outline(template)
+    parsed = _frame(template)
     parts = [parsed.preamble] if parsed.preamble else []
     for frame in frames(template):
         body = texts.get(frame.title, "").strip("\n")

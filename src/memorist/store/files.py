@@ -73,7 +73,13 @@ class DiskFiles:
     one step: a reader sees the old bytes or the new ones. Writers of one folder take turns by an advisory lock on the folder itself, so of
     two processes that expect the same bytes only one wins. A link at the path is replaced, not followed: to write through it, resolve the
     path first.
+
+    Args:
+        durable: wait until the disk has the bytes. False is for files that are built aside and can be made again, such as those of a replay.
     """
+
+    def __init__(self, *, durable: bool = True) -> None:
+        self._durable = durable
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
@@ -89,7 +95,7 @@ class DiskFiles:
         with _refusals("write", path), _turn(path.parent):
             if expect is not None:
                 _check(path, expect)
-            temporary = _temporary(path.parent, data)
+            temporary = _temporary(path.parent, data, durable=self._durable)
             try:
                 temporary.replace(path)
             except OSError:
@@ -99,8 +105,10 @@ class DiskFiles:
     def create(self, path: Path, data: bytes) -> bool:
         """Make the file if there is nothing at the path; False when there was something already. Raises StoreError."""
         make_folders(path.parent)
+        if os.path.lexists(path):
+            return False
         with _refusals("write", path):
-            temporary = _temporary(path.parent, data)
+            temporary = _temporary(path.parent, data, durable=self._durable)
             try:
                 os.link(temporary, path)
             except FileExistsError:
@@ -176,15 +184,16 @@ def _check(path: Path, expect: bytes) -> None:
         raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
 
 
-def _temporary(folder: Path, data: bytes) -> Path:
-    """A new file in the folder with these bytes, flushed to the disk; nothing is left of it when that fails."""
+def _temporary(folder: Path, data: bytes, *, durable: bool) -> Path:
+    """A new file in the folder with these bytes, flushed to the disk if it is to be durable; nothing is left of it when that fails."""
     path = folder / f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
     except OSError:
         path.unlink(missing_ok=True)
         raise

@@ -1,0 +1,57 @@
+"""Tool-result clearing, then a tail window: old results lose their text, so that more of the conversation fits. A plain way to compare with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from memorist.compaction.result import Compacted, Cut
+from memorist.compaction.tail import tail
+from memorist.core.messages import Message, Text, ToolResult
+from memorist.core.tokens import estimate_message
+
+KEEP = 5
+"""Newest results that stay (claude-code.md section 15 and CP-5 keep as many)."""
+
+CLEARED = "[old tool result cleared]"
+
+
+def clear(messages: Sequence[Message], keep: int = KEEP) -> tuple[Message, ...]:
+    """The messages with all but the newest `keep` tool results replaced by one short text. Messages without such a result are the same objects."""
+    left = keep
+    cleared: list[Message] = []
+    for message in reversed(messages):
+        results = len(message.tool_results)
+        cleared.append(message if results <= left else _cleared(message, left))
+        left = max(0, left - results)
+    return tuple(reversed(cleared))
+
+
+def _cleared(message: Message, keep: int) -> Message:
+    doomed = len(message.tool_results) - keep
+    blocks = []
+    for block in message.blocks:
+        if isinstance(block, ToolResult):
+            doomed -= 1
+            blocks.append(block if doomed < 0 or len(block.text) <= len(CLEARED) else msgspec.structs.replace(block, content=(Text(CLEARED),)))
+        else:
+            blocks.append(block)
+    return msgspec.structs.replace(message, blocks=tuple(blocks))
+
+
+def clear_and_tail(messages: Sequence[Message], budget: int, *, keep: int = KEEP, factor: float = 1.0) -> Compacted:
+    """Clear old tool results, then keep the newest messages within `budget` estimated tokens."""
+    if sum(estimate_message(message, factor) for message in messages) <= budget:
+        return msgspec.structs.replace(tail(messages, budget, factor=factor), strategy="clearing")
+    cleared = clear(messages, keep)
+    made = tail(cleared, budget, factor=factor)
+    start = len(cleared) - len(made.messages)
+    emptied = [
+        Cut(result.tool_use_id, max(0, estimate_message(old, factor) - estimate_message(new, factor)), "an old tool result")
+        for old, new in zip(messages[start:], cleared[start:], strict=True)
+        if old is not new
+        for result in old.tool_results[:1]
+    ]
+    before = sum(estimate_message(message, factor) for message in messages)
+    return msgspec.structs.replace(made, strategy="clearing", tokens_before=before, cut=(*made.cut, *emptied))
