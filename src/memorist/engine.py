@@ -27,7 +27,9 @@ from memorist.errors import UsageError
 from memorist.events import Listener
 from memorist.models.choose import open_model
 from memorist.ports import Clock, Files, Model
-from memorist.session import Session, World
+from memorist.journal import Journal, Named, World
+from memorist.playback import Playback
+from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
@@ -63,7 +65,7 @@ class Memorist:
         self._files = files or DiskFiles()
         self._model, self._owns_model = self._chosen(model)
         self._database: sqlite3.Connection | None = None
-        self._sessions: set[Session] = set()
+        self._sessions: set[Session | Playback] = set()
 
     def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
@@ -92,6 +94,19 @@ class Memorist:
 
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
+        opened = Session(self._journal(session, project, format, host or Host(), folder, listener))
+        self._sessions.add(opened)
+        return opened
+
+    def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
+        """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
+        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener))
+        self._sessions.add(played)
+        return played
+
+    def _journal(  # noqa: PLR0917 - what `open` and `play` take
+        self, session: str, project: str, format: str, host: Host, folder: Path | None, listener: Listener | None  # noqa: A002
+    ) -> Journal:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")
         where = SessionLayout(folder) if folder is not None else self.layout.session(project, session)
@@ -100,10 +115,8 @@ class Memorist:
         world = World(
             clock=self._clock, files=self._files, database=self._database, model=self._model, settings=self.settings, listener=listener
         )
-        opened = Session(session, project, format, where, world)
-        opened.start(host or Host(), load_texts(self._files, self.layout))
-        self._sessions.add(opened)
-        return opened
+        named = Named(id=session, project=project, format=format)
+        return Journal(named, host, load_texts(self._files, self.layout), layout=where, world=world)
 
     async def close(self) -> None:
         """Close every open session and the model. May be called twice."""

@@ -75,6 +75,41 @@ class FileRead(Struct, frozen=True, tag="file_read"):
     path: str
 
 
+class ConversationCompacted(Struct, frozen=True, tag="conversation_compacted"):
+    """memorist made the conversation smaller."""
+
+    strategy: str
+    trigger: str
+    """`auto`, `manual`, or `too_long` after a provider refused."""
+    tokens_before: int
+    tokens_after: int
+    cut: int
+    """Messages or results that are no longer shown in full."""
+    restored: int
+
+
+class CompactionFailed(Struct, frozen=True, tag="compaction_failed"):
+    """A compaction was due or asked for and came to nothing; the conversation is as it was."""
+
+    strategy: str
+    why: str
+
+
+class ResultsStored(Struct, frozen=True, tag="results_stored"):
+    """Large tool results went to disk; each can be fetched back by its id."""
+
+    ids: tuple[str, ...]
+    tokens: int
+
+
+class CacheBroke(Struct, frozen=True, tag="cache_broke"):
+    """The provider's cache served much less than at the call before, and why."""
+
+    cause: str
+    what: str
+    tokens: int
+
+
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
     """The session ended, with everything written."""
 
@@ -82,7 +117,20 @@ class SessionClosed(Struct, frozen=True, tag="session_closed"):
     tokens: int
 
 
-Event = SessionOpened | NotesUpdated | NotesFailed | ForkRan | HistoryReplaced | TurnsRolledBack | FileRead | SessionClosed
+Event = (
+    SessionOpened
+    | NotesUpdated
+    | NotesFailed
+    | ForkRan
+    | HistoryReplaced
+    | TurnsRolledBack
+    | FileRead
+    | ConversationCompacted
+    | CompactionFailed
+    | ResultsStored
+    | CacheBroke
+    | SessionClosed
+)
 
 Listener = Callable[[Event], None]
 """Is told of every event after it was written. Must not block."""

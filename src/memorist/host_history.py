@@ -28,11 +28,24 @@ WINDOW = 8
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class News(Struct, frozen=True):
-    """What a request holds that was not known: its new messages, and whether the older part was rewritten."""
+class Entry(Struct, frozen=True):
+    """One entry of the host's history: where it stands in it, what it says, and which of its messages were not known before."""
 
+    index: int
     messages: tuple[Message, ...]
+    new: tuple[Message, ...]
+
+
+class News(Struct, frozen=True):
+    """The entries of a request that came since the last one, and whether the older part was rewritten (then they are all of them)."""
+
+    entries: tuple[Entry, ...]
     rewritten: bool = False
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that were not known."""
+        return tuple(message for entry in self.entries for message in entry.new)
 
 
 def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
@@ -77,7 +90,7 @@ class HostHistory:
         self._items: list[Any] = []
         self._known = set(known)
         self._seen: Counter[str] = Counter()
-        self._echo: deque[str] = deque()
+        self._echo: deque[Message] = deque()
 
     @property
     def items(self) -> list[Any]:
@@ -98,7 +111,7 @@ class HostHistory:
         """Take a reply; the entries that echo it in the next request are not new then. Gives the messages with their ids."""
         named = tuple(self._named(message) for message in messages)
         self._known.update(message.id for message in named)
-        self._echo.extend(fingerprint(message) for message in messages)
+        self._echo.extend(named)
         return named
 
     def _common(self, items: Sequence[Any]) -> int | None:
@@ -119,21 +132,28 @@ class HostHistory:
     def _fingerprints(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
         return [fingerprint(message) for message in self._codec.decode_item(item, id=str(index))]
 
-    def _take(self, items: Sequence[Any]) -> tuple[Message, ...]:
-        new = []
+    def item(self, index: int) -> Any:  # noqa: ANN401 - an entry as it stands on the wire
+        """One entry as it was last sent."""
+        return self._items[index]
+
+    def _take(self, items: Sequence[Any]) -> tuple[Entry, ...]:
+        taken = []
         for item in items:
             kept = as_sent(item)
-            for message in self._codec.decode_item(kept, id=str(len(self._items))):
-                if self._echo and self._echo[0] == fingerprint(message):
-                    self._echo.popleft()
-                    continue
-                named = self._named(message)
-                if named.id not in self._known:
-                    new.append(named)
-                    self._known.add(named.id)
+            index = len(self._items)
+            messages = tuple(self._known_as(message) for message in self._codec.decode_item(kept, id=str(index)))
+            new = tuple(message for message in messages if message.id not in self._known)
+            self._known.update(message.id for message in new)
             self._items.append(kept)
+            taken.append(Entry(index, messages, new))
         self._echo.clear()
-        return tuple(new)
+        return tuple(taken)
+
+    def _known_as(self, message: Message) -> Message:
+        """The message with its id: that of the observed reply which it echoes, or the next one for what it says."""
+        if self._echo and self._echo[0].id.partition("-")[0] == fingerprint(message):
+            return replace(message, id=self._echo.popleft().id)
+        return self._named(message)
 
     def _named(self, message: Message) -> Message:
         mark = fingerprint(message)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from memorist.compaction.settings import CompactionSettings
 from memorist.errors import SettingsError
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
@@ -22,7 +23,7 @@ ENVIRONMENT_PREFIX = "MEMORIST_"
 NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL"})
 """Variables with the prefix that are read elsewhere: a key, and the place of a model file on this machine."""
 
-PROJECT_MAY_SET = frozenset({"session_memory"})
+PROJECT_MAY_SET = frozenset({"session_memory", "compaction"})
 """Parts that a project's own file may set. The rest is ignored there and reported: a cloned repository must not choose which server
 gets the conversation, or where files are written."""
 
@@ -37,6 +38,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     session_memory: SessionMemorySettings = SessionMemorySettings()
     models: ModelSettings = ModelSettings()
     forks: ForkLimits = ForkLimits()
+    compaction: CompactionSettings = CompactionSettings()
 
 
 class Layer(Struct, frozen=True):

@@ -1,9 +1,13 @@
-"""Calls and their results."""
+"""Calls and their results, and where a history may be cut."""
 
 from __future__ import annotations
 
+import pytest
+from compaction.histories import STEPS, History, parted, told
+from hypothesis import given, settings
+
 from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
-from memorist.core.pairing import OpenCalls
+from memorist.core.pairing import OpenCalls, safe_starts, whole_from
 
 
 def test_a_call_is_open_until_its_result_comes() -> None:
@@ -21,3 +25,41 @@ def test_a_result_without_its_call_changes_nothing() -> None:
     calls.add(Message(id="b", role="user", blocks=(ToolResult("9", ()),), origin=Origin.TOOL))
 
     assert not calls
+
+
+@pytest.mark.covers("CP-10")
+def test_a_history_is_not_cut_inside_a_reply_whose_records_stand_among_results() -> None:
+    """user | reply record, result, reply record, result | user: only the ends of the reply are safe."""
+    messages = History().user("go").interleaved("a", "b").user("next").messages
+
+    assert safe_starts(messages) == (0, 1, 5, 6)
+    assert [whole_from(messages, index) for index in range(7)] == [0, 1, 1, 1, 1, 5, 6]
+
+
+@pytest.mark.covers("CP-10")
+def test_reasoning_stays_with_the_call_that_follows_it() -> None:
+    """A provider refuses a call whose reasoning item is gone."""
+    assert safe_starts(History().user("go").items("a").messages) == (0, 1, 4)
+
+
+@pytest.mark.covers("CP-10")
+def test_a_call_that_waits_holds_everything_after_it() -> None:
+    """With one of two results there, the end of the history is no safe place; after a later reply the call is past."""
+    waiting = History().user("go").calls(("a", "Read"), ("b", "Bash")).results(("a", "x"))
+
+    assert whole_from(waiting.messages, 3) == 1
+    assert whole_from(waiting.says("never mind").messages, 4) == 4
+
+
+@pytest.mark.covers("CP-10")
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_a_safe_start_parts_nothing_and_every_other_parts_something(steps: list[tuple[str, int]]) -> None:
+    """Over histories of all shapes: parallel calls, split replies, orphans, repeated ids."""
+    messages = told(steps)
+    starts = set(safe_starts(messages))
+
+    assert 0 in starts
+    for index in range(len(messages) + 1):
+        assert not (index in starts and parted(messages, messages[index:])), index
+        assert whole_from(messages, index) == max(start for start in starts if start <= index)

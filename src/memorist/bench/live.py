@@ -11,11 +11,14 @@ from typing import Any
 
 from memorist.bench.result import Result, Row
 from memorist.engine import Memorist
+from memorist.models.prices import Price
+from memorist.models.settings import ModelSettings
 from memorist.session import Session
 from memorist.settings import Settings
 
 SMALL, LARGE = 100_000, 2_000_000
 STEPS = 200
+MODEL = "claude-opus-4-6"
 _WORDS = "the quick agent reads a file and writes what it found into the notes of the session "
 
 
@@ -27,7 +30,7 @@ def measure(data: Path) -> Result:
 
 async def _measure() -> Result:
     with tempfile.TemporaryDirectory() as folder:
-        async with Memorist(model="structural", home=folder, settings=Settings()) as engine:
+        async with Memorist(model="structural", home=folder, settings=_no_end()) as engine:
             small, large = await _grown(engine, SMALL), await _grown(engine, LARGE)
             # Turn about, so that whatever else the machine does falls on both.
             times: dict[str, list[float]] = {"small": [], "large": []}
@@ -45,6 +48,11 @@ async def _measure() -> Result:
     )
 
 
+def _no_end() -> Settings:
+    """A window so large that nothing is compacted: what is measured is following, not compacting."""
+    return Settings(models=ModelSettings(prices={MODEL: Price(window=100_000_000)}))
+
+
 async def _grown(engine: Memorist, tokens: int) -> tuple[Session, list[Any]]:
     session = await engine.open(f"grown-{tokens}")
     messages: list[Any] = []
@@ -59,13 +67,13 @@ async def _step(session: Session, messages: list[Any], step: int, size: int = 4)
     """One turn; gives the seconds that memorist took of it."""
     mark = f"{session.id} {len(messages)} {step}"
     messages.append({"role": "user", "content": f"{mark} {_WORDS * size}"})
-    request = {"model": "claude-opus-4-6", "max_tokens": 1000, "messages": messages}
+    request = {"model": MODEL, "max_tokens": 1000, "messages": messages}
     tokens = session.following.tokens
     reply = {
         "id": f"msg_{mark}",
         "type": "message",
         "role": "assistant",
-        "model": "claude-opus-4-6",
+        "model": MODEL,
         "content": [{"type": "text", "text": f"{mark} {_WORDS * size}"}],
         "stop_reason": "end_turn",
         "usage": {"input_tokens": tokens + 25 * size, "output_tokens": 25 * size},

@@ -9,6 +9,7 @@ import click
 
 from memorist import __version__
 from memorist.cli.bench import bench
+from memorist.cli.compact import compact_command
 from memorist.cli.config import config
 from memorist.cli.doctor import doctor
 from memorist.cli.notes import notes
@@ -26,7 +27,7 @@ def commands(debug: bool) -> None:
     click.get_current_context().obj = debug
 
 
-for command in (replay, demo, notes, config, doctor, bench):
+for command in (replay, demo, notes, compact_command, config, doctor, bench):
     commands.add_command(command)
 
 

@@ -1,8 +1,12 @@
-"""Tool calls and their results belong together; what follows from that for a history."""
+"""Tool calls and their results belong together, and so do the records of one reply; what follows from that for a history (CP-10)."""
 
 from __future__ import annotations
 
-from memorist.core.messages import Message, ToolResult, ToolUse
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from memorist.core.messages import Message, RedactedThinking, Thinking, ToolResult, ToolUse
 
 
 class OpenCalls:
@@ -30,3 +34,70 @@ class OpenCalls:
 
     def __bool__(self) -> bool:
         return bool(self._open)
+
+
+def starts_reply(message: Message, before: Message | None) -> bool:
+    """Whether a new reply of the model begins with `message`, which stands right after `before`.
+
+    A new reply id begins one. Where the wire gives no ids, the first assistant message after another's message does.
+    """
+    if message.role != "assistant":
+        return False
+    if message.reply_id is not None:
+        return before is None or before.reply_id != message.reply_id
+    return before is None or before.role != "assistant" or before.reply_id is not None
+
+
+def safe_starts(messages: Sequence[Message]) -> tuple[int, ...]:
+    """Every index at which a history may be cut, ascending: 0, and each one that parts neither a pair nor a reply. Linear in the messages.
+
+    The number of messages (nothing is kept) is among them unless the newest reply waits for a tool's result. A call that a later reply has
+    passed by, and a result without its call, bind nothing. A message of reasoning alone belongs to the assistant message after it.
+    """
+    steps = [0] * (len(messages) + 1)
+    for first, last in _bonds(messages):
+        # Cutting at first + 1 … last would part the two.
+        steps[first + 1] += 1
+        if last + 1 <= len(messages):
+            steps[last + 1] -= 1
+    return tuple(index for index, bound in enumerate(accumulate(steps)) if bound == 0)
+
+
+def whole_from(messages: Sequence[Message], index: int) -> int:
+    """The nearest index at or before `index` at which the history may be cut."""
+    starts = safe_starts(messages)
+    return starts[bisect_right(starts, index) - 1] if starts else 0
+
+
+def _bonds(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Pairs (first, last) of indexes that must stay on the same side of a cut; `last` is the number of messages for a call that is still open."""
+    bonds: list[tuple[int, int]] = []
+    calls: dict[str, int] = {}
+    replies: dict[str, int] = {}
+    newest_reply = 0
+    answering: Message | None = None
+    for index, message in enumerate(messages):
+        before = messages[index - 1] if index else None
+        if message.role == "assistant" and starts_reply(message, answering if message.reply_id is not None else before):
+            newest_reply = index
+        if message.role == "assistant":
+            answering = message
+        if message.reply_id is not None:
+            bonds.append((replies.setdefault(message.reply_id, index), index))
+        elif before is not None and _only_thinking(before) and message.role == "assistant":
+            bonds.append((index - 1, index))
+        for block in message.blocks:
+            if isinstance(block, ToolUse):
+                calls[block.id] = index
+            elif isinstance(block, ToolResult) and block.tool_use_id in calls:
+                bonds.append((calls.pop(block.tool_use_id), index))
+    return bonds + [(index, len(messages)) for index in calls.values() if index >= newest_reply]
+
+
+def _only_thinking(message: Message) -> bool:
+    return (
+        message.role == "assistant"
+        and message.reply_id is None
+        and bool(message.blocks)
+        and all(isinstance(block, Thinking | RedactedThinking) for block in message.blocks)
+    )

@@ -95,14 +95,16 @@ class ContextMeter:
         self._reply: str | None = None
         self._prefix: int | None = None
         self._estimated = 0
+        self.freed = 0
+        """Tokens that later usage still counts although they are gone (a replay that compacts where the recorded agent did not)."""
 
     @property
     def tokens(self) -> int:
         """Tokens now."""
         return self._base + self._since
 
-    def add(self, message: Message) -> None:
-        """Count one more message."""
+    def add(self, message: Message, *, measure: bool = True) -> None:
+        """Count one more message. Without `measure` its usage is not believed: it was of another context."""
         size = estimate_message(message, self.factor)
         self._estimated += size
         if message.reply_id is not None and message.reply_id != self._reply:
@@ -111,18 +113,19 @@ class ContextMeter:
         elif message.reply_id is None:
             self._between += size
         self._since += size
-        if message.usage is not None and message.usage.context > 0:
+        if measure and message.usage is not None and message.usage.context > 0:
             self.measured(message.usage.context, between=self._between if message.reply_id is not None else 0)
 
     def measured(self, context: int, between: int = 0) -> None:
         """A provider reported the context's size; `between` tokens came after the part it counted."""
         if self._prefix is None:
             self._prefix = max(0, context - self._estimated)
-        self._base = context
+        self._base = max(self._prefix, context - self.freed)
         self._since = between
 
     def restart(self) -> None:
         """The history was replaced: only the fixed prefix (instructions, tools) is left, until messages are added again."""
+        self.freed = 0
         self._base = self._prefix or 0
         self._since = 0
         self._between = 0

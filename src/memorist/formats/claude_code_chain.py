@@ -188,6 +188,9 @@ def _lost_parts(tree: _Tree, order: array[int], seen: bytearray) -> dict[int, li
             continue
         if index.reply[number] in live:
             reply = index.reply[number]
+            above = tree.up(number)
+            if above < 0 or not (seen[above] or above in home):
+                continue  # the reply's id, but in a dead branch
         elif index.flags[number] & RESULT and (parent := index.parent[number]) >= 0:
             reply = index.reply[parent] or home.get(parent, 0)
             if reply not in live:
@@ -211,7 +214,7 @@ def _put_back(index: Index, order: array[int], lost: dict[int, list[int]]) -> ar
             continue
         end = _end_of_round(index, order, at)
         own = order[at:end]
-        ordered = all(earlier < later for earlier, later in pairwise(own))
+        ordered = not index.shuffled and all(earlier < later for earlier, later in pairwise(own))
         found = lost.pop(reply)
         whole.extend(sorted([*own, *found]) if ordered else _after_reply(index, own, found))
         at = end

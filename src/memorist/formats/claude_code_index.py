@@ -93,7 +93,7 @@ class Index:
             cwd=first.cwd or "",
             model=self.model,
             version=last.version or "",
-            branch=last.git_branch or "",
+            branch="" if last.git_branch in (None, "HEAD") else last.git_branch,
             title=titles.custom_title or titles.ai_title or titles.summary or "",
             started=seconds(first.timestamp),
         )

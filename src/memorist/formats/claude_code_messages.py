@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from memorist.core.messages import Block, Message, Origin, Text, ToolResult, Usage, Wire
@@ -100,7 +98,7 @@ def message_of(record: Record, message: Content, line: int, *, last_of_reply: bo
     )
 
 
-def _blocks(content: Any) -> tuple[tuple[Block, ...], Wire]:  # noqa: ANN401 - content may be any JSON value
+def _blocks(content: object) -> tuple[tuple[Block, ...], Wire]:
     if isinstance(content, str):
         return (Text(content),), _PLAIN
     if not isinstance(content, list):

@@ -15,14 +15,26 @@ from memorist.formats.openai_responses_items import CALLS, MESSAGE_KINDS, OUTPUT
 from memorist.formats.recorded import Head, Line
 
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
-COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, UNTYPED = range(7, 14)
+COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, CALL, ANSWER, UNTYPED = range(7, 16)
 """Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients wrote them."""
 
 _KINDS = ("", " ", "response_item", "item", "user_message", "agent_message", "agent_reasoning")
-_MORE_KINDS = ("token_count", "thread_rolled_back", "compacted", "turn_context", "session_meta", "task_started", "untyped")
+_MORE_KINDS = (
+    "token_count",
+    "thread_rolled_back",
+    "compacted",
+    "turn_context",
+    "session_meta",
+    "task_started",
+    "call",
+    "answer",
+    "untyped",
+)
 _EVENTS = {kind: code for code, kind in enumerate((*_KINDS, *_MORE_KINDS)) if code in (4, 5, 6, COUNT, ROLLBACK, STARTED)}
 _EVENTS["turn_started"] = STARTED
 _RECORDS = {"response_item": ITEM, "compacted": COMPACTED, "turn_context": CONTEXT, "session_meta": META}
+_CALLS = {"function_call": CALL, "function_call_output": ANSWER}
+_ITEM_CODES = frozenset({ITEM, BARE_ITEM, CALL, ANSWER})
 _ITEM_KINDS = MESSAGE_KINDS | CALLS.keys() | OUTPUTS.keys() | {"reasoning"}
 _UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigger", "other"})
 """Items that a client leaves out of its history (codex.md sections 3.1 and 3.8)."""
@@ -105,7 +117,10 @@ class Index:
 
 
 def build(lines: Iterable[Line]) -> Index:
-    """Say what every line is; where turns were taken back, go through the lines once more to find out which."""
+    """Say what every line is; where turns were taken back, go through the lines once more to find out which.
+
+    The bytes from the type to the payload's type tell what most lines are without a look at their JSON.
+    """
     index = Index()
     known: dict[bytes, int] = {}
     add_code, keep = index.codes.append, index.kept.append
@@ -118,7 +133,9 @@ def build(lines: Iterable[Line]) -> Index:
         if problem or not data or data.isspace():
             add_code(PROBLEM if problem else BLANK)
             continue
-        start = _start(data)
+        payload = data.find(_PAYLOAD, 30, 160)
+        end = data.find(b'"', payload + len(_PAYLOAD), payload + 100) if payload > 0 and data[-2] == _BRACE else 0
+        start = data[data.find(_TYPE, 0, payload) : end] if end > 0 else b""
         code = known.get(start, BLANK)
         if not code:
             code = _look(index, data)
@@ -128,19 +145,10 @@ def build(lines: Iterable[Line]) -> Index:
         if code in _TELLING:
             _note(index, code, data)
     index.whole = room >= 0
-    index.by_events = ITEM not in index.codes and BARE_ITEM not in index.codes
+    index.by_events = _ITEM_CODES.isdisjoint(index.codes)
     if ROLLBACK in index.codes:
         _follow_turns(index, lines)
     return index
-
-
-def _start(data: bytes) -> bytes:
-    """The bytes from the type to the payload's type, which tell what most lines are without a look at their JSON; empty where they do not."""
-    payload = data.find(_PAYLOAD, 30, 160)
-    if payload < 0 or data[-2] != _BRACE:
-        return b""
-    end = data.find(b'"', payload + len(_PAYLOAD), payload + 100)
-    return b"" if end < 0 else data[data.find(_TYPE, 0, payload) : end]
 
 
 def _look(index: Index, data: bytes) -> int:
@@ -161,26 +169,32 @@ def _look(index: Index, data: bytes) -> int:
 
 
 def _code(index: Index, probe: _Probe) -> int:
-    kind = probe.type or "unknown"
-    if probe.payload is None:
-        if kind in _ITEM_KINDS:
-            return BARE_ITEM
-        if probe.type is None and index.meta is None:
-            return UNTYPED
-    elif kind == "event_msg":
-        kind = probe.payload.type or kind
-        if kind in _EVENTS:
-            return _EVENTS[kind]
-    elif kind in _RECORDS:
-        if kind != "response_item" or probe.payload.type not in _UNRECORDED:
-            return _RECORDS[kind]
-        kind = probe.payload.type or kind
+    """The code of a record; a new one for a kind met for the first time."""
+    kind, code = _known(probe)
+    if code == UNTYPED and index.meta is not None:
+        code = BLANK
+    if code:
+        return code
     code = index.kinds.get(kind, BLANK)
     if code > UNTYPED:
         return code
     if len(index.kinds) >= _MOST_KINDS or code or not kind.strip():
         kind = "unknown"
     return index.kinds.setdefault(kind, len(index.kinds))
+
+
+def _known(probe: _Probe) -> tuple[str, int]:
+    """The kind of a record and its code; BLANK for a kind that the second pass leaves aside."""
+    kind = probe.type or "unknown"
+    if probe.payload is None:
+        bare = BARE_ITEM if kind in _ITEM_KINDS else BLANK
+        return kind, bare if probe.type else UNTYPED
+    inner = probe.payload.type or kind
+    if kind == "event_msg":
+        return inner, _EVENTS.get(inner, BLANK)
+    if kind == "response_item":
+        return inner, BLANK if inner in _UNRECORDED else _CALLS.get(inner, ITEM)
+    return kind, _RECORDS.get(kind, BLANK)
 
 
 def _note(index: Index, code: int, data: bytes) -> None:
@@ -209,7 +223,7 @@ def _follow_turns(index: Index, lines: Iterable[Line]) -> None:
             turns.said(number, typed=True, context=False)
         elif code in (AGENT_EVENT, REASONING_EVENT) and index.by_events:
             turns.said(number, typed=False, context=False)
-        elif code in (ITEM, BARE_ITEM) and (message := item_of(data, number, bare=code == BARE_ITEM)) is not None:
+        elif code in _ITEM_CODES and (message := item_of(data, number, bare=code == BARE_ITEM)) is not None:
             typed = message.origin in (Origin.USER, Origin.AGENT) and message.role == "user"
             turns.said(number, typed=typed, context=not typed and message.role in ("user", "developer", "system"))
 

@@ -12,9 +12,12 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.core.messages import Block, Message, Origin, Role, Text, Thinking
+from memorist.formats.codex_rollout_calls import read_answer, read_call
 from memorist.formats.codex_rollout_index import (
     AGENT_EVENT,
+    ANSWER,
     BARE_ITEM,
+    CALL,
     COMPACTED,
     CONTEXT,
     COUNT,
@@ -43,7 +46,8 @@ _spoken = msgspec.json.Decoder(SpokenLine).decode
 
 _MODEL = Origin.MODEL
 _EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)
-_LIVE_CODES = (ITEM, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED)
+_HISTORY_CODES = (ITEM, CALL, ANSWER)
+_LIVE_CODES = (*_HISTORY_CODES, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED)
 """What goes away with the turn that it belongs to."""
 
 
@@ -66,37 +70,65 @@ class _Reading:
         self.reply: str | None = None
         """The reply that is under way; ended by a user's or a tool's words."""
         self.context: int | None = None
-        self.total: TokenCounts | None = None
+        self.total: tuple[TokenCounts | None, TokenCounts] | None = None
 
     def entries(self, lines: Iterable[Line]) -> Iterator[Entry]:
         """Everything but the head."""
-        end, all_codes, names = self.last + 1, self.index.codes, self.names
-        repeats = () if self.index.by_events else _EVENT_CODES
+        end, all_codes = self.last + 1, self.index.codes
         stretches = iter([*self.index.turns.stretches, (end, end)])
         first, after = next(stretches)
-        for number, data, problem in lines:
+        for line in lines:
+            number, data, _ = line
             if number >= end:
                 break  # the file has grown since the first pass
-            code = all_codes[number]
             if number >= after:
                 first, after = next(stretches)
-            if code <= PROBLEM:
-                if code == PROBLEM:
-                    yield Skip(number, problem or reason(data, last=number == self.last))
-            elif number >= first and code in _LIVE_CODES:
-                yield Aside("rolled_back", number, data.rstrip())
-            elif code > UNTYPED or code in repeats:
-                yield Aside(names[code], number, data.rstrip())
-            else:
+            code = all_codes[number]
+            if code in _HISTORY_CODES and number < first:
                 try:
-                    yield self._entry(code, number, data)
+                    yield self._item(code, number, data)
                 except FAILURES:
-                    yield from self._after_mending(code, number, data)
+                    yield from self._after_mending(ITEM, number, data)
+            else:
+                yield from self._other(line, gone=number >= first)
+
+    def _item(self, code: int, number: int, data: bytes) -> Message:
+        """The message of a line with a history item. Raises one of `FAILURES`."""
+        if code == CALL:
+            if self.reply is None:
+                self.reply = f"{self.turn or 'reply'}-{number}"
+            return read_call(data, number, self.reply, self.model or None)
+        if code == ANSWER:
+            answer = read_answer(data, number)
+            self.reply = None
+            return answer
+        record = _item(data)
+        moment = record.timestamp
+        timestamp = moment.timestamp() if moment is not None and moment.tzinfo is not None else epoch(moment)
+        return self._message(read_item(record.payload, f"item-{number}"), timestamp, number)
+
+    def _other(self, line: Line, *, gone: bool) -> tuple[Entry, ...]:
+        """The entry of any other line; none for a blank one. `gone` says that it belongs to a turn that was taken back."""
+        number, data, problem = line
+        code = self.index.codes[number]
+        if code == PROBLEM:
+            return (Skip(number, problem or reason(data, last=number == self.last)),)
+        if code < PROBLEM:
+            return ()
+        if gone and code in _LIVE_CODES:
+            return (Aside("rolled_back", number, data.rstrip()),)
+        if code > UNTYPED or (code in _EVENT_CODES and not self.index.by_events):
+            return (Aside(self.names[code], number, data.rstrip()),)
+        try:
+            return (self._entry(code, number, data),)
+        except FAILURES:
+            return self._after_mending(code, number, data)
 
     def _after_mending(self, code: int, number: int, data: bytes) -> tuple[Entry, ...]:
+        """The entry of a line that could not be read as it stands."""
         if code == ITEM:
             try:
-                return (self._message(read_item(_undated(data).payload, f"item-{number}"), None, number),)
+                return (self._unusual_item(number, data),)
             except FAILURES:
                 pass
         repaired = mended(data)
@@ -107,11 +139,17 @@ class _Reading:
         except FAILURES:
             return (Skip(number, MALFORMED),)
 
+    def _unusual_item(self, number: int, data: bytes) -> Message:
+        """The message of a call or an answer of an unusual shape, or of an item with an odd time. Raises one of `FAILURES`."""
+        try:
+            return self._item(ITEM, number, data)
+        except FAILURES:
+            return self._message(read_item(_undated(data).payload, f"item-{number}"), None, number)
+
     def _entry(self, code: int, number: int, data: bytes) -> Entry:
         """The entry of a line by what it is. Raises one of `FAILURES`."""
         if code == ITEM:
-            record = _item(data)
-            return self._message(read_item(record.payload, f"item-{number}"), epoch(record.timestamp), number)
+            return self._item(code, number, data)
         found: Entry | None = None
         if code == COUNT:
             found = self._measured(number, data)
@@ -148,12 +186,15 @@ class _Reading:
         return self._message(Message(id=f"event-{number}", role=role, blocks=(block,), origin=origin), seconds(record.timestamp), number)
 
     def _measured(self, number: int, data: bytes) -> Measured | None:
-        """The count of a call; None where the line repeats the last count, or tells of rate limits alone."""
+        """The count of a call; None where the line repeats the last count, or tells of rate limits alone.
+
+        After a compaction the total stays and the last usage holds the new size of the context, so both are compared.
+        """
         info = _count(data).payload.info
-        if info is None or info.last_token_usage is None or (self.total is not None and info.total_token_usage == self.total):
+        if info is None or info.last_token_usage is None or (self.total is not None and (info.total_token_usage, info.last_token_usage) == self.total):
             return None
-        self.total = info.total_token_usage
         last = info.last_token_usage
+        self.total = info.total_token_usage, last
         self.context = last.total_tokens or last.input_tokens + last.output_tokens
         return Measured(
             context=self.context,

@@ -70,9 +70,14 @@ _WHOLES: tuple[str, ...] = (
 _LEADS: tuple[tuple[str, Origin], ...] = (
     ("this session is being continued from a previous conversation", Origin.SUMMARY),
     ("another language model started to solve this problem", Origin.SUMMARY),
+    ("[memorist] the earlier part of this conversation no longer fits", Origin.SUMMARY),
+    ("[memorist] hand-over from the model that worked on this", Origin.SUMMARY),
+    ("[memorist] the beginning of this conversation was left out", Origin.INJECTED),
     ("caveat: the messages below were generated", Origin.INJECTED),
     ("base directory for this skill:", Origin.INJECTED),
     ("stop hook feedback:", Origin.INJECTED),
+    ("you are performing a context checkpoint compaction", Origin.INJECTED),
+    ("critical: respond with text only", Origin.INJECTED),
 )
 """First words of texts that are harness text to their end."""
 

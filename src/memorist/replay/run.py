@@ -24,7 +24,7 @@ from memorist.ports import Model
 from memorist.replay.gather import Gathering, commands_of, files_of, relative, troubles_of
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
-from memorist.session import Session
+from memorist.playback import Playback
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal
 from memorist.store.lines import LineFile
@@ -119,7 +119,7 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
     head = replace(head, window=options.window or head.window)
     partial = options.out / f"{PARTIAL}{name}"
     gathering = Gathering()
-    session = await engine.open(name, project=head.cwd, folder=partial, listener=gathering.told)
+    session = engine.play(name, project=head.cwd, folder=partial, listener=gathering.told)
     try:
         await session.follow(head)
         for entry in entries:
@@ -152,7 +152,7 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
 
 
-async def _final_notes(session: Session) -> str:
+async def _final_notes(session: Playback) -> str:
     """The notes as of the end of the recording, so that the last words are in them."""
     try:
         return await session.summarise()
@@ -172,7 +172,7 @@ def _put(partial: Path, place: Path) -> None:
         raise refusal("write", place, error) from error
 
 
-def _record(path: Path, head: Head, gathering: Gathering, session: Session, notes: str) -> SessionRecord:
+def _record(path: Path, head: Head, gathering: Gathering, session: Playback, notes: str) -> SessionRecord:
     following = session.following
     receipts = session.receipts()
     costs = [receipt.cost_usd for receipt in receipts]

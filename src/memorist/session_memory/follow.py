@@ -130,13 +130,18 @@ class Following:
         self._tokens_at_update = max(1, tokens)
         self._calls = 0
 
-    def history_replaced(self, kept: tuple[Message, ...] = ()) -> None:
-        """A compaction replaced the history. Growth counts from the new size, since the notes covered what is gone."""
+    def history_replaced(self, kept: tuple[Message, ...] = (), *, measured_before: bool = False) -> None:
+        """A compaction replaced the history. Growth counts from the new size, since the notes covered what is gone.
+
+        With `measured_before`, later usage is that of a recorded agent that did not compact here; what was freed is taken off from it.
+        """
         before = self.tokens
         self._open.clear()
         self.meter.restart()
         for message in kept:
-            self.meter.add(message)
+            self.meter.add(message, measure=False)
+        if measured_before:
+            self.meter.freed += max(0, before - self.meter.tokens)
         if self._tokens_at_update:
             self._tokens_at_update = max(1, self.meter.tokens)
         self.ledger.boundary(before)

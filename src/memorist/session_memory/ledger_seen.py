@@ -16,7 +16,12 @@ TARGETED_LIMIT = 4_000
 _LINE_LIMIT = 200
 _SIGNATURES = 4
 _COMMENTS = 5
-_INTEREST = re.compile(r"\b(?:func|function|def|class|struct|enum|trait|interface|type|fn|impl) |[/#*-] [A-Z`\"'(]")
+_KEYWORDS = ("func", "function", "def", "class", "struct", "enum", "trait", "interface", "type", "fn", "impl")
+_OPENINGS = ("/ ", "# ", "* ", "- ", *(f"{word} " for word in _KEYWORDS))
+_INTEREST = re.compile(
+    "[" + "".join({word[-1] for word in _KEYWORDS}) + "/#*-] (?:" + "|".join(rf"(?<=\b{word} )" for word in _KEYWORDS) + "|(?<=[/#*-] )(?=[A-Z`\"'(]))"
+)
+"""A space after one of the keywords, or between a comment's sign and its words: anchored at its end, which is three times as rare."""
 _NUMBERED = re.compile(r"^(?:\s*\d+(?:→|\t|:|-))")
 _HIT = re.compile(r"^([\w@./+-]+\.\w{1,5})[:-](\d+)[:-](.*)$")
 _DECLARES = re.compile(
@@ -58,6 +63,8 @@ def seen_in(text: str, path: str) -> Seen:
 
 def _interesting(text: str) -> Iterator[str]:
     """The lines in which a declaration or a comment may stand."""
+    if not any(map(text.__contains__, _OPENINGS)):
+        return
     end = -1
     for hit in _INTEREST.finditer(text):
         if hit.start() <= end:

@@ -35,6 +35,8 @@ class Step(Struct):
     deeds: list[Deed] = field(default_factory=list)
     more: int = 0
     """Deeds beyond those kept."""
+    told: tuple[object, str] = ((), "")
+    """Its line in the work log, and what the line was made for: made again only where that has changed."""
 
 
 class Turn(Struct):
@@ -53,6 +55,8 @@ class Turn(Struct):
     tokens_before: int | None = None
     """Set where the recorded agent compacted in this turn."""
     compacted: bool = False
+    told: tuple[object, str] = ((), "")
+    """As a step's."""
 
 
 class TurnBook:

@@ -91,17 +91,18 @@ class Work:
         call = self.calls.pop(result.tool_use_id, None)
         if call is None:
             return
-        outcome = outcome_of(result, call.kind)
+        ends = ends_of(result)
+        outcome = outcome_of(result, call.kind, ends)
         if outcome.rejected:
             self._refused(call.action, outcome)
             return
         match call.action:
             case Runs():
-                self._ran(call.action, outcome, result)
+                self._ran(call.action, outcome, ends)
             case Changes(changes=changes):
-                self._changed(changes, outcome, result.text[:200])
+                self._changed(changes, outcome, ends[0][:200])
             case Reads():
-                self._read(call.action, outcome, result)
+                self._read(call.action, outcome, ends)
             case _:
                 self._other(call.action, outcome)
 
@@ -139,39 +140,39 @@ class Work:
             self._talk.asked(outcome.said, f"refusing {what}")
         self._turns.did(Deed("refused", what, ok=False, line=shorten(outcome.said, 160)))
 
-    def _ran(self, action: Runs, outcome: Outcome, result: ToolResult) -> None:
+    def _ran(self, action: Runs, outcome: Outcome, ends: tuple[str, str]) -> None:
         if action.changes:
             self._changed(action.changes, outcome, "")
             return
         if outcome.ok:
-            self._looked(action, result)
+            self._looked(action, ends)
         if outcome.ok is None:
             self._turns.did(Deed(action.kind, action.short, ok=None))
             return
         self.commands.ran(action.short, action.kind, outcome, self._turns.now.number)
         self._turns.did(Deed(action.kind, action.short, ok=outcome.ok, line=outcome.line, about=action.about))
 
-    def _looked(self, action: Runs, result: ToolResult) -> None:
+    def _looked(self, action: Runs, ends: tuple[str, str]) -> None:
         for path in action.reads:
             self.files.read(path)
         if action.kind != "look":
             return
-        if "status" in action.short and (dirty := in_status(ends_of(result)[0])):
+        if "status" in action.short and (dirty := in_status(ends[0])):
             self.dirty = dirty
         else:
-            self._showed(result, action.reads[0] if action.reads else "")
+            self._showed(ends, action.reads[0] if len(action.reads) == 1 else "")
 
-    def _read(self, action: Reads, outcome: Outcome, result: ToolResult) -> None:
+    def _read(self, action: Reads, outcome: Outcome, ends: tuple[str, str]) -> None:
         path = "" if action.what else next(iter(action.paths), "")
         if outcome.ok:
             if path:
                 self.files.read(path)
-            self._showed(result, path)
+            self._showed(ends, path)
         self._did("search" if action.what else "read", action.what or path, outcome)
 
-    def _showed(self, result: ToolResult, path: str) -> None:
+    def _showed(self, ends: tuple[str, str], path: str) -> None:
         """Keep the declarations and comments of a look at little."""
-        head, tail = ends_of(result)
+        head, tail = ends
         if tail:
             return
         root = self.cwd.rstrip("/") + "/"

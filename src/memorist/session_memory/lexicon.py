@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from string import ascii_letters, ascii_lowercase
+
+from msgspec import Struct
 
 STEM_LENGTH = 6
 """Letters of a word that count: inflections of one word fall together, without a stemmer."""
@@ -49,6 +50,14 @@ DOUBT_WORDS = frozenset(
 SHORT_WORD = 3
 """Words of so many letters carry no content."""
 
+KNOWN_WORDS = 16_384
+"""Different words whose parts are remembered: a person's vocabulary and a project's names. A few megabytes at most."""
+
+KNOWN_LENGTH = 64
+"""Letters of a word above which it is not remembered: it hardly comes again."""
+
+_CUE, _DOUBT = 1, 2
+_NO_NAMES: frozenset[str] = frozenset()
 _WORD = re.compile(r"[a-z]{3,}")
 _NAME = re.compile(
     r"(?:(?:~|\.{1,2})?/)?[A-Za-z_@.][\w@-]*(?:(?:/|\.|::|->|#|:)[\w@*-]+)+"  # paths, members, places
@@ -66,42 +75,89 @@ _TOKENS_PER_SIGN = 0.557
 _TOKENS_PER_SPACE = 0.012
 
 
-def stems(text: str) -> frozenset[str]:
-    """The content words of a text, lower case, cut to their first letters."""
-    return words(text)[0]
+class Reading(Struct, frozen=True, gc=False):
+    """What a text holds: its content words, its identifiers, and by which words it speaks of causes or doubts."""
+
+    stems: frozenset[str]
+    """Content words, lower case, cut to their first letters."""
+    names: tuple[str, ...]
+    """Identifiers and paths, in order, each once: what stands in back-ticks, and words shaped like code."""
+    cue: bool
+    doubt: bool
 
 
-def words(text: str) -> tuple[frozenset[str], set[str]]:
-    """The content words of a text, lower case, cut to their first letters; and all of its words of three letters and more."""
-    found = set(_WORD.findall(text.lower()))
-    return frozenset([word[:STEM_LENGTH] for word in found - STOP_WORDS if len(word) > SHORT_WORD]), found
+def read(text: str) -> Reading:
+    """Take a text apart. Words that came before are known, so that a sentence costs little more than its splitting."""
+    tokens = text.split()
+    if len(text) > KNOWN_LENGTH and max(map(len, tokens), default=0) > KNOWN_LENGTH:
+        tokens = [token[:NAME_LENGTH] for token in tokens]
+    met = dict.fromkeys(map(_WORDS.__getitem__, tokens))
+    shaped = [word for word in met if word.__class__ is Word]
+    if not shaped and "`" not in text:
+        return Reading(frozenset(met) - _NO_STEM, (), False, False)
+    content = {word for word in met if word.__class__ is str}
+    found = dict.fromkeys(map(str.strip, _TICKED.findall(text)) if "`" in text else ())
+    marks = 0
+    for word in shaped:
+        content.update(word.stems)
+        found.update(word.names)
+        marks |= word.mark
+    return Reading(frozenset(content) - _NO_STEM, tuple(found), bool(marks & _CUE), bool(marks & _DOUBT))
 
 
-def names(text: str, plain: Collection[str] = ()) -> tuple[str, ...]:
-    """The identifiers and paths in a text, in order, each once: what stands in back-ticks, and words shaped like code.
+def names(text: str) -> tuple[str, ...]:
+    """The identifiers and paths in a text, as in `Reading.names`."""
+    return read(text).names
 
-    `plain` are words of the text known to be none.
-    """
-    found: dict[str, None] = {}
-    if "`" in text:
-        for ticked in _TICKED.findall(text):
-            found[ticked.strip()] = None
-    for token in [token for token in text.split() if token not in plain]:
-        bare = token.strip(_AROUND)
-        if len(bare) <= 2 or bare in plain:
-            continue
-        if bare.isalpha() and (bare[1:].islower() or bare.isupper()):
-            continue
-        if bare.isdigit():
-            continue
-        for name in _NAME.findall(bare[:NAME_LENGTH]):
-            found[name.rstrip(".-:")] = None
-    return tuple(found)
+
+class Word(Struct, frozen=True, gc=False, eq=False):
+    """What is more than a plain word: between two spaces, its stems, its names (as keys, in order), and its marks."""
+
+    stems: tuple[str, ...]
+    names: dict[str, None]
+    mark: int
+
+
+def _taken_apart(token: str) -> Word | str:
+    """What stands between two spaces: the stem of a plain word, empty where it carries no content, or all that a shaped one holds."""
+    if token.isalpha() and token.isascii() and token[1:].islower():
+        word = token.lower()
+        stem = "" if len(word) <= SHORT_WORD or word in STOP_WORDS else word[:STEM_LENGTH]
+        mark = (_CUE if word in CUE_WORDS else 0) | (_DOUBT if word in DOUBT_WORDS else 0)
+        return Word((stem,) if stem else (), {}, mark) if mark else stem
+    plain = _WORD.findall(token.lower())
+    mark = (0 if CUE_WORDS.isdisjoint(plain) else _CUE) | (0 if DOUBT_WORDS.isdisjoint(plain) else _DOUBT)
+    stems = tuple([word[:STEM_LENGTH] for word in plain if len(word) > SHORT_WORD and word not in STOP_WORDS])
+    found = dict.fromkeys(_names_in(token))
+    return Word(stems, found, mark) if found or mark or len(stems) > 1 else "".join(stems)
+
+
+class _Known(dict[str, Word | str]):
+    """Words that came before, with what they hold: a memory of a pure function, emptied when it is full."""
+
+    def __missing__(self, token: str) -> Word | str:
+        if len(self) >= KNOWN_WORDS:
+            self.clear()
+        found = _taken_apart(token)
+        if len(token) <= KNOWN_LENGTH:
+            self[token] = found
+        return found
+
+
+_WORDS = _Known()
+_NO_STEM = frozenset({""})
+
+
+def _names_in(token: str) -> tuple[str, ...]:
+    bare = token.strip(_AROUND)
+    if len(bare) <= 2 or bare.isdigit() or (bare.isalpha() and (bare[1:].islower() or bare.isupper())):
+        return ()
+    return tuple([name.rstrip(".-:") for name in _NAME.findall(bare[:NAME_LENGTH])])
 
 
 def name_keys(found: tuple[str, ...]) -> frozenset[str]:
     """Names as they are compared: a path by its last part, all in lower case."""
-    return frozenset(name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found)
+    return frozenset([name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found]) if found else _NO_NAMES
 
 
 def token_cost(text: str) -> int:

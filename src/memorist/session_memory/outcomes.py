@@ -74,9 +74,9 @@ class Outcome(Struct, frozen=True):
 def ends_of(result: ToolResult) -> tuple[str, str]:
     """The start and the end of an answer without reminders and colour codes; the end is empty for a short one."""
     text = result.text
-    head = text[: HEAD_LIMIT + TAIL_LIMIT] if len(text) <= HEAD_LIMIT + TAIL_LIMIT else text[:HEAD_LIMIT]
-    tail = "" if len(text) <= HEAD_LIMIT + TAIL_LIMIT else text[-TAIL_LIMIT:]
-    return _clean(head), _clean(tail)
+    if len(text) <= HEAD_LIMIT + TAIL_LIMIT:
+        return _clean(text), ""
+    return _clean(text[:HEAD_LIMIT]), _clean(text[-TAIL_LIMIT:])
 
 
 def _clean(text: str) -> str:
@@ -89,9 +89,9 @@ def _clean(text: str) -> str:
     return text
 
 
-def outcome_of(result: ToolResult, kind: str) -> Outcome:
-    """How the call went. `kind` is that of `shell.kind_of`, `file` for a file tool, `ask` for questions and plans."""
-    head, tail = ends_of(result)
+def outcome_of(result: ToolResult, kind: str, ends: tuple[str, str]) -> Outcome:
+    """How the call went. `kind` is that of `shell.kind_of`, `file` for a file tool, `ask` for questions and plans; `ends` as of `ends_of`."""
+    head, tail = ends
     if result.is_error and _REJECTED.search(head[:400]):
         return Outcome(ok=False, rejected=True, said=_user_words(head))
     if kind == "ask":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.session_memory.lexicon import name_keys, names, stems, token_cost
+from memorist.session_memory.lexicon import name_keys, read, token_cost
 
 NAME_WORTH = 1.5
 """What a new identifier is worth, in new words."""
@@ -26,8 +27,11 @@ WHOLE_WEIGHT = 2.5
 LINE_OVERHEAD = 3
 """Tokens of a bullet and a line end."""
 
+KNOWN_LINES = 512
+"""Lines whose weight is remembered: most of a session's lines stand unchanged from one update of the notes to the next."""
 
-class Line(Struct, frozen=True):
+
+class Line(Struct, frozen=True, gc=False):
     """A line that could stand in a section. Lines of one `group` belong together; `order` is their place."""
 
     section: str
@@ -43,7 +47,14 @@ class Line(Struct, frozen=True):
 
 def line(section: str, text: str, order: tuple[int, ...], weight: float = 1.0, *, must: bool = False) -> Line:
     """A line made of this text."""
-    return Line(section, text, stems(text), name_keys(names(text)), token_cost(text) + LINE_OVERHEAD, weight, order, must)
+    stems, keys, cost = _weighed(text)
+    return Line(section, text, stems, keys, cost, weight, order, must)
+
+
+@lru_cache(KNOWN_LINES)
+def _weighed(text: str) -> tuple[frozenset[str], frozenset[str], int]:
+    found = read(text)
+    return found.stems, name_keys(found.names), token_cost(text) + LINE_OVERHEAD
 
 
 def worth(candidate: Line) -> float:
@@ -65,14 +76,18 @@ class Chosen:
         self.stems: set[str] = set()
         self.keys: set[str] = set()
 
+    def fits(self, candidate: Line) -> bool:
+        """There is room for the line, in the whole and in its section."""
+        cost = candidate.cost
+        return self.spent + cost <= self.budget and self.per_section.get(candidate.section, 0) + cost <= self.caps[candidate.section]
+
     def take(self, candidate: Line) -> bool:
         """Take the line if there is room for it."""
-        used = self.per_section.get(candidate.section, 0) + candidate.cost
-        if self.spent + candidate.cost > self.budget or used > self.caps[candidate.section]:
+        if not self.fits(candidate):
             return False
         self.lines.append(candidate)
         self.spent += candidate.cost
-        self.per_section[candidate.section] = used
+        self.per_section[candidate.section] = self.per_section.get(candidate.section, 0) + candidate.cost
         self.stems |= candidate.stems
         self.keys |= candidate.keys
         return True
@@ -95,23 +110,27 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
     for each in lines:
         if each.must:
             chosen.take(each)
-    rest = sorted((each for each in lines if not each.must), key=worth, reverse=True)
+    rest = sorted([each for each in lines if not each.must], key=worth, reverse=True)
+    taken: set[int] = set()
     for section, floor in floors.items():
-        rest = _fill(chosen, rest, section, floor)
-    left = [each for each in rest if not (chosen.says_new(each) and chosen.take(each))]
+        taken |= _fill(chosen, [each for each in rest if each.section == section], floor)
+    left = []
+    for each in rest:
+        if id(each) not in taken and not (chosen.fits(each) and chosen.says_new(each) and chosen.take(each)):
+            left.append(each)
     for each in left:
         if chosen.spent >= budget:
             break
-        if each.weight >= WHOLE_WEIGHT or (each.weight >= FILL_WEIGHT and chosen.newness(each) > FILL_SHARE):
+        whole = each.weight >= WHOLE_WEIGHT
+        if (whole or each.weight >= FILL_WEIGHT) and chosen.fits(each) and (whole or chosen.newness(each) > FILL_SHARE):
             chosen.take(each)
     return chosen
 
 
-def _fill(chosen: Chosen, rest: list[Line], section: str, floor: int) -> list[Line]:
-    """Take the best lines of one section up to its floor; the lines that were not taken."""
-    left = []
-    for each in rest:
-        open_ = each.section == section and chosen.per_section.get(section, 0) + each.cost <= floor
-        if not (open_ and chosen.says_new(each) and chosen.take(each)):
-            left.append(each)
-    return left
+def _fill(chosen: Chosen, lines: list[Line], floor: int) -> set[int]:
+    """Take the best lines of one section up to its floor; which were taken."""
+    taken = set()
+    for each in lines:
+        if chosen.per_section.get(each.section, 0) + each.cost <= floor and chosen.says_new(each) and chosen.take(each):
+            taken.add(id(each))
+    return taken

@@ -95,6 +95,11 @@ class SessionMemory:
         self._updates = 0
         self._lane = Lane(means.clock, failed=self._failed)
 
+    @property
+    def template(self) -> str:
+        """The template in force."""
+        return self._texts.template
+
     def notes(self) -> str | None:
         """The notes on disk; None when there are none, or they say nothing beyond the template (SM-12)."""
         text = self._read()

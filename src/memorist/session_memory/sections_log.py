@@ -44,18 +44,34 @@ def log_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
     """One line a step; a line a turn where there are many. Also the candidates whose words the steps use."""
     now = ledger.turns.now.number
     turns = [turn for turn in ledger.turns.turns[-LOG_TURNS:] if turn.request] if len(ledger.turns.turns) > 1 else []
-    lines = [line(LOG, _turn(turn, root, deeds=turn.number != now), (turn.number, 0), TURN_WEIGHT) for turn in turns]
+    lines = [line(LOG, _turn_told(turn, root, now), (turn.number, 0), TURN_WEIGHT) for turn in turns]
     used: set[int] = set()
     last = {id(step) for step in ledger.turns.steps[-LAST_STEPS:]}
     for step in _steps(ledger):
         words = _announced(step)
         if words is not None:
             used.add(words.order)
-        text = _step(step, words.sentence.text if words is not None else "", root)
+        text = _step_told(step, words.sentence.text if words is not None else "", root)
         if text:
             weight = STEP_WEIGHT if step.turn == now else OLD_STEP_WEIGHT
             lines.append(line(LOG, text, (step.turn, step.order), weight, must=id(step) in last))
     return lines, used
+
+
+def _turn_told(turn: Turn, root: str, now: int) -> str:
+    """The line of a turn; that of a closed one is made once."""
+    made_for = (root, turn.number != now)
+    if turn.number == now or turn.told[0] != made_for:
+        turn.told = (made_for, _turn(turn, root, deeds=turn.number != now))
+    return turn.told[1]
+
+
+def _step_told(step: Step, words: str, root: str) -> str:
+    """The line of a step, made again only after something was done in it."""
+    made_for = (root, words, len(step.deeds))
+    if step.told[0] != made_for:
+        step.told = (made_for, _step(step, words, root))
+    return step.told[1]
 
 
 def _announced(step: Step) -> Candidate | None:

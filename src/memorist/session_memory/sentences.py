@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from memorist.session_memory.lexicon import CUE_WORDS, DOUBT_WORDS, name_keys, names, token_cost, words
+from memorist.session_memory.lexicon import name_keys, read, token_cost
 
 TEXT_LIMIT = 10_000
 """Characters of one text that are looked at: its start and its end, half each. Keeps the cost of a message flat."""
@@ -18,14 +18,16 @@ _FENCE = re.compile(r"\s*(?:```|~~~)")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
 _HEADING = re.compile(r"\s*#{1,6}\s+")
 _RULE = re.compile(r"\s*(?:[-=_*]\s?){3,}$|^\s*\|?[\s:|-]+\|?\s*$")
+_RULE_SIGNS = frozenset("-=_*|:")
+_BULLET_SIGNS = frozenset("-*+•0123456789")
 _EMPHASIS = re.compile(r"(?<![\w*\\])(\*\*\*|\*\*|__|\*)(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
 _LOOSE = re.compile(r"(?<=[\w)`])\*\*(?=[\s:.,)]|$)|(?:(?<=\s)|^)\*\*(?=[\w`(])")
 _DRAWN = re.compile(r"[─━═]{3,}")
 _LINK = re.compile(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
 _TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?>")
 _END = re.compile(
-    r"(?<=[A-Za-z0-9)`\"'*’”\]][.!?])[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])|(?<=[。！？])"
-    r"|(?<=[a-z)`][.!?])(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’])"
+    r"[.!?](?<=[A-Za-z0-9)`\"'*’”\]].)[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])|[。！？]"
+    r"|[.!?](?<=[a-z)`].)(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’])"
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
 _LEAD_IN = re.compile(r".{1,100}:")
@@ -37,7 +39,7 @@ _SINGLE = 32
 """Characters below which a paragraph is taken as one sentence."""
 
 
-class Sentence(Struct, frozen=True):
+class Sentence(Struct, frozen=True, gc=False):
     """One sentence with what it weighs."""
 
     text: str
@@ -57,11 +59,8 @@ class Sentence(Struct, frozen=True):
 
 def sentence(text: str, *, bullet: bool = False) -> Sentence:
     """A sentence of this text as it stands."""
-    content, plain = words(text)
-    found = names(text, plain)
-    return Sentence(
-        text, content, found, name_keys(found), token_cost(text), bullet, not CUE_WORDS.isdisjoint(plain), not DOUBT_WORDS.isdisjoint(plain)
-    )
+    found = read(text)
+    return Sentence(text, found.stems, found.names, name_keys(found.names), token_cost(text), bullet, found.cue, found.doubt)
 
 
 def shorten(text: str, limit: int) -> str:
@@ -95,29 +94,30 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
     fenced = False
     joinable = False
     for line in text.split("\n"):
-        if _FENCE.match(line):
+        start = line.lstrip()[:1]
+        if start in ("`", "~") and _FENCE.match(line):
             fenced, joinable = not fenced, False
             if done and _LEAD_IN.fullmatch(done[-1][0]):
                 done[-1] = (f"{done[-1][0][:-1]} …", done[-1][1])
             continue
-        if fenced or not line.strip() or _RULE.match(line):
+        if fenced or not start or (start in _RULE_SIGNS and _RULE.match(line)):
             joinable = False
             continue
-        plain, bullet, heading = _plain(line)
+        plain, bullet, heading = _plain(line, start)
         if (joinable and not bullet and not heading and done) or (plain and done and _LEAD_IN.fullmatch(done[-1][0]) and not heading):
             done[-1] = (f"{done[-1][0]} {plain}", done[-1][1])
         elif plain:
             done.append((plain, bullet))
-        joinable = not heading and len(line) >= _WRAPPED and not line.lstrip().startswith("|")
+        joinable = not heading and len(line) >= _WRAPPED and start != "|"
     return done
 
 
-def _plain(line: str) -> tuple[str, bool, bool]:
-    """The line without its markdown signs; whether it was a list item, and whether a heading."""
-    heading = bool(_HEADING.match(line))
+def _plain(line: str, start: str) -> tuple[str, bool, bool]:
+    """The line, which begins with `start`, without its markdown signs; whether it was a list item, and whether a heading."""
+    heading = start == "#" and bool(_HEADING.match(line))
     if heading:
         line = _HEADING.sub("", line, count=1)
-    bullet = _BULLET.match(line)
+    bullet = _BULLET.match(line) if heading or start in _BULLET_SIGNS else None
     if bullet:
         line = line[bullet.end() :]
     line = line.strip()
@@ -143,12 +143,20 @@ def _split(paragraph: str) -> list[str]:
     if len(paragraph) < _SINGLE:
         return [paragraph]
     parts: list[str] = []
-    for part in _END.split(paragraph):
-        if parts and (_ABBREVIATION.search(parts[-1]) or parts[-1].count("`") % 2):
-            parts[-1] = f"{parts[-1]} {part}"
-        elif part and part.strip():
-            parts.append(part.strip())
+    start = 0
+    for end in _END.finditer(paragraph):
+        _add(parts, paragraph[start : end.start() + 1])
+        start = end.end() if end[0][-1:].isspace() else end.start() + 1
+    _add(parts, paragraph[start:])
     return parts
+
+
+def _add(parts: list[str], part: str) -> None:
+    """Put a piece behind the others, or join it to the last where that had not ended."""
+    if parts and (_ABBREVIATION.search(parts[-1]) or parts[-1].count("`") % 2):
+        parts[-1] = f"{parts[-1]} {part}"
+    elif part.strip():
+        parts.append(part.strip())
 
 
 def _closed(text: str) -> str:

@@ -7,6 +7,7 @@ Only the labels around them are ours.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -119,15 +120,23 @@ def _bullets(lines: list[Line]) -> str:
 def _names(ledger: Ledger, chosen: Chosen, budget: int, root: str) -> str:
     """Identifiers that weigh most and stand nowhere else in the notes."""
     found: list[str] = []
-    for name, _ in sorted(ledger.talk.pool.names.items(), key=lambda pair: -pair[1])[:400]:
-        shown = relative(name, root)
-        key = shown.rstrip("/").rsplit("/", 1)[-1].lower()
-        if key in chosen.keys or not _SHOWN.fullmatch(shown) or _EITHER_OR.fullmatch(shown) or _HASH.fullmatch(shown):
+    weights = ledger.talk.pool.names
+    for name in sorted(weights, key=weights.__getitem__, reverse=True)[:400]:
+        shown, key, cost = _name(name, root)
+        if not cost or key in chosen.keys:
             continue
-        cost = token_cost(shown) + 1
         if budget < cost:
             break
         budget -= cost
         chosen.keys.add(key)
         found.append(shown)
     return ", ".join(found)
+
+
+@lru_cache(1_024)
+def _name(name: str, root: str) -> tuple[str, str, int]:
+    """A name as it is shown, as it is compared, and its tokens: none for what is no name after all."""
+    shown = relative(name, root)
+    if not _SHOWN.fullmatch(shown) or _EITHER_OR.fullmatch(shown) or _HASH.fullmatch(shown):
+        return shown, "", 0
+    return shown, shown.rstrip("/").rsplit("/", 1)[-1].lower(), token_cost(shown) + 1

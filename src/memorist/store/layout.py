@@ -76,6 +76,16 @@ class SessionLayout:
         return self.folder / "session-memory" / "cursor.json"
 
     @property
+    def results(self) -> Path:
+        """Tool results that were too large for the conversation, one file each."""
+        return self.folder / "tool-results"
+
+    @property
+    def window(self) -> Path:
+        """What the model is shown after a compaction, so that a new process shows the same."""
+        return self.folder / "window.json"
+
+    @property
     def transcript(self) -> Path:
         """The canonical transcript."""
         return self.folder / "transcript.jsonl"

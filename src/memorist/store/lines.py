@@ -22,6 +22,8 @@ LINE_LIMIT = 64 * 1024 * 1024
 
 _BUFFER = 256 * 1024
 """Large enough to hold most lines whole; a larger one costs more page faults than it saves reads."""
+_UNPACKED_BUFFER = 16 * 1024
+"""Small: what a damaged file still gives is lost by this much at most."""
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _WIDE = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -72,7 +74,7 @@ def _open(path: Path, limit: int, stack: ExitStack) -> tuple[_Source, bool]:
     bounded = os.fstat(raw.fileno()).st_size <= limit
     if start == _ZSTANDARD:
         unpacked = cast("io.FileIO", zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False))
-        stream = stack.enter_context(io.BufferedReader(unpacked, _BUFFER))
+        stream = stack.enter_context(io.BufferedReader(unpacked, _UNPACKED_BUFFER))
         start, bounded = stream.peek(4)[:4], False
     for mark, encoding in _WIDE:
         if start.startswith(mark):

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import io
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -32,12 +33,15 @@ class TranscriptWriter:
         self.path = path
         self._lock = _take_lock(path)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            self._file = io.BufferedRandom(io.FileIO(descriptor, "r+"), _BUFFER)
-            self.is_new = _mend(path, descriptor) == 0
+            with ExitStack() as undo:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                undo.callback(os.close, descriptor)
+                self.is_new = _mend(path, descriptor) == 0
+                undo.pop_all()
         except OSError as error:
             os.close(self._lock)
             raise refusal("open", path, error) from error
+        self._file = io.BufferedWriter(io.FileIO(descriptor, "a"), _BUFFER)
 
     def append(self, entry: Entry) -> None:
         """Add one entry behind the others; it reaches the system with `flush`, at the latest with `close`. Raises StoreError."""

@@ -6,12 +6,15 @@ the model starts anew; a change of thinking or tool choice spares tools and syst
 
 OpenAI: no marks; the longest common start with any earlier request counts, from 1,024 tokens on, in steps of 128 (OpenAI's prompt caching
 guide).
+
+With a clock (`now`) entries die when their lifetime has passed since the last request that read or wrote them; without one they live for ever.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +29,12 @@ LOOKBACK_BLOCKS = 20
 OPENAI_MINIMUM = 1_024
 OPENAI_STEP = 128
 """Smallest cached prefix and its granularity in tokens (OpenAI's prompt caching guide)."""
+
+LIFETIMES = {"5m": 300.0, "1h": 3_600.0}
+"""Seconds for which a written prefix lives, by the mark's `ttl` (Anthropic's prompt caching guide)."""
+
+OPENAI_SECONDS = 600.0
+"""Idle time after which a prefix is gone: 5 to 10 minutes (OpenAI's prompt caching guide)."""
 
 _MESSAGE_KEYS = ("thinking", "tool_choice", "output_config")
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -57,11 +66,18 @@ class Block(NamedTuple):
     ttl: str | None
 
 
-class CacheState(Struct, frozen=True):
-    """What earlier requests left in the cache: written prefixes (Anthropic), texts (OpenAI)."""
+class Written(NamedTuple):
+    """Until when a prefix lives, in seconds of the clock that was given, and the lifetime that each hit renews."""
 
-    written: frozenset[str] = frozenset()
-    texts: tuple[str, ...] = ()
+    until: float = inf
+    lifetime: float = inf
+
+
+class CacheState(Struct, frozen=True):
+    """What earlier requests left in the cache: written prefixes by key (Anthropic), texts (OpenAI), and until when."""
+
+    written: Mapping[str, Written] = {}
+    texts: Mapping[str, float] = {}
 
 
 def _as_blocks(content: object) -> list[JsonObject]:
@@ -120,27 +136,40 @@ def anthropic_blocks(body: JsonObject) -> list[Block]:
     return blocks
 
 
-def _longest_read(state: CacheState, blocks: list[Block], marks: list[int]) -> int:
+def _longest_read(state: CacheState, blocks: Sequence[Block], marks: list[int], now: float | None) -> int:
     """Index of the last block that is read from the cache; -1 for none."""
     for mark in reversed(marks):
         for index in range(mark, max(-1, mark - LOOKBACK_BLOCKS - 1), -1):
-            if blocks[index].key in state.written:
+            entry = state.written.get(blocks[index].key)
+            if entry is not None and (now is None or now <= entry.until):
                 return index
     return -1
 
 
-def _account_anthropic(state: CacheState, body: JsonObject, minimum: int) -> tuple[CacheState, Counts]:
-    blocks = anthropic_blocks(body)
+def account_blocks(state: CacheState, blocks: Sequence[Block], *, minimum: int = 0, now: float | None = None) -> tuple[CacheState, Counts]:
+    """Anthropic's accounting for a request that is already cut into blocks; see `account`."""
     total = blocks[-1].tokens if blocks else 0
     marks = [index for index, block in enumerate(blocks) if block.ttl is not None and block.tokens >= minimum]
     if not marks:
         return state, Counts(input=total)
-    found = _longest_read(state, blocks, marks)
+    found = _longest_read(state, blocks, marks, now)
     read = blocks[found].tokens if found >= 0 else 0
     end = max(read, blocks[marks[-1]].tokens)
     long_end = max([read, *(blocks[index].tokens for index in marks if blocks[index].ttl == "1h")])
     counts = Counts(input=total - end, cache_read=read, cache_write=end - read, cache_write_long=long_end - read)
-    return msgspec.structs.replace(state, written=state.written | {blocks[index].key for index in marks}), counts
+    written = dict(state.written)
+    for block in blocks[: found + 1]:
+        if now is not None and block.key in written:
+            written[block.key] = written[block.key]._replace(until=now + written[block.key].lifetime)
+    for index in marks:
+        fresh = _written(blocks[index].ttl, now)
+        written[blocks[index].key] = max(fresh, written.get(blocks[index].key, fresh))
+    return msgspec.structs.replace(state, written=written), counts
+
+
+def _written(ttl: str | None, now: float | None) -> Written:
+    lifetime = LIFETIMES.get(ttl or "5m", LIFETIMES["5m"])
+    return Written() if now is None else Written(now + lifetime, lifetime)
 
 
 def openai_text(body: JsonObject) -> str:
@@ -163,22 +192,41 @@ def common_length(left: str, right: str) -> int:
     return low
 
 
-def _account_openai(state: CacheState, body: JsonObject) -> tuple[CacheState, Counts]:
+def _account_openai(state: CacheState, body: JsonObject, now: float | None) -> tuple[CacheState, Counts]:
     text = openai_text(body)
-    total = estimate_text(text)
-    common = max((common_length(text, earlier) for earlier in state.texts), default=0)
-    cached = estimate_text(text[:common]) // OPENAI_STEP * OPENAI_STEP
+    alive = {earlier: until for earlier, until in state.texts.items() if now is None or now <= until}
+    counts = _openai_counts(estimate_text(text), max((estimate_text(text[: common_length(text, earlier)]) for earlier in alive), default=0))
+    kept = {earlier: until for earlier, until in alive.items() if not text.startswith(earlier)}
+    return msgspec.structs.replace(state, texts=kept | {text: inf if now is None else now + OPENAI_SECONDS}), counts
+
+
+def _openai_counts(total: int, common: int) -> Counts:
+    cached = common // OPENAI_STEP * OPENAI_STEP
     read = cached if cached >= OPENAI_MINIMUM else 0
-    kept = tuple(earlier for earlier in state.texts if not text.startswith(earlier))
-    return msgspec.structs.replace(state, texts=(*kept, text)), Counts(input=total - read, cache_read=read)
+    return Counts(input=total - read, cache_read=read)
 
 
-def account(state: CacheState, wire_format: str, body: JsonObject, *, minimum: int = 0) -> tuple[CacheState, Counts]:
+def account_openai_blocks(state: CacheState, blocks: Sequence[Block], *, now: float | None = None) -> tuple[CacheState, Counts]:
+    """OpenAI's accounting for a request that is already cut into blocks: the longest beginning of whole blocks that an earlier request had."""
+    common = 0
+    for block in blocks:
+        entry = state.written.get(block.key)
+        if entry is None or (now is not None and now > entry.until):
+            break
+        common = block.tokens
+    until = Written() if now is None else Written(now + OPENAI_SECONDS, OPENAI_SECONDS)
+    written = {**state.written, **dict.fromkeys((block.key for block in blocks), until)}
+    return msgspec.structs.replace(state, written=written), _openai_counts(blocks[-1].tokens if blocks else 0, common)
+
+
+def account(
+    state: CacheState, wire_format: str, body: JsonObject, *, minimum: int = 0, now: float | None = None
+) -> tuple[CacheState, Counts]:
     """Count the input of a request and what it reads from and writes to the cache; returns the cache after it.
 
     `minimum` is the smallest prefix in tokens that an Anthropic mark caches: 0 here so that small tests show cache reads; the provider's is
-    1,024 or more by model.
+    1,024 or more by model. `now` is the time at which the request begins, in seconds; with it entries die.
     """
     if wire_format == "anthropic":
-        return _account_anthropic(state, body, minimum)
-    return _account_openai(state, body)
+        return account_blocks(state, anthropic_blocks(body), minimum=minimum, now=now)
+    return _account_openai(state, body, now)

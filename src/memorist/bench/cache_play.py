@@ -1,0 +1,237 @@
+"""Playing a session against the cache accounting of the loopback server, while something manages the history between calls.
+
+Each recorded reply is one call; its cost is the accounted input and the recorded output at the model's prices. What the model no longer sees it has
+to fetch again: before a reply that edits a file whose text was shown earlier but is no longer in the request, one more call reads the file and
+brings its text back. Other uses of what was removed leave no trace in a recording and are not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from memorist.bench.cache_trace import Call, Piece, Trace
+from memorist.compaction.marks import STRIDE, minimum_tokens
+from memorist.core.tokens import family_factor
+from memorist.models.prices import lookup, price_of, shipped
+from memorist.testing.cache import Block, CacheState, Counts, account_blocks, account_openai_blocks
+
+FETCH_OUTPUT = 100
+"""Tokens of a reply that only reads a file again."""
+
+SUMMARY_PROMPT = 700
+"""Tokens of the request for a summary."""
+
+PLACEHOLDER = 12
+"""Tokens of the text that stands for a cleared result."""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What a play is priced and bounded by. Tokens are the model's."""
+
+    model: str
+    window: int
+    limit: int
+    """Auto compaction's threshold: the window demands room above it."""
+    effective: int
+    """Nothing larger can be sent."""
+    ttl_seconds: float
+
+    @property
+    def factor(self) -> float:
+        """The model's tokens for one estimated token."""
+        return family_factor(self.model)
+
+    @property
+    def marks(self) -> bool:
+        """Whether the provider caches at marks (Anthropic) or by itself."""
+        return "claude" in self.model
+
+
+class Shown(Struct):
+    """A piece as it stands in the request now."""
+
+    piece: Piece
+    tokens: int
+    """The model's tokens as shown, less when cleared."""
+    call: int
+    """The call with which it came."""
+    cleared: bool = False
+
+    @property
+    def key(self) -> str:
+        """Changes when what is shown changes."""
+        return f"{self.piece.key}{'-' if self.cleared else ''}"
+
+
+class Way(Protocol):
+    """A way of managing the history: called before each call, it may change `play.history`."""
+
+    def __call__(self, play: Play) -> None:
+        """Look at the play and clear, cut or leave."""
+        ...
+
+
+class Bill(Struct):
+    """What a play has cost: US dollars, calls of all kinds, edits of the history, files fetched again, tokens by what became of them."""
+
+    usd: float = 0.0
+    calls: int = 0
+    resets: int = 0
+    fetches: int = 0
+    summaries: int = 0
+    read: int = 0
+    written: int = 0
+    plain: int = 0
+    output: int = 0
+    largest: int = 0
+
+
+class Play:
+    """One session under one way of managing."""
+
+    def __init__(self, trace: Trace, terms: Terms) -> None:
+        self.trace = trace
+        self.terms = terms
+        self.bill = Bill()
+        self.history: list[Shown] = []
+        self.now = 0.0
+        self.last_at: float | None = None
+        self.call_number = 0
+        self.cached = 0
+        """Tokens of the last request."""
+        self.notes = 0
+        """Size of the structural notes by now."""
+        # A host whose window is small sends a short prompt: a quarter of the window at most.
+        self.prefix = min(round(trace.prefix * terms.factor), terms.window // 4)
+        self._cache = CacheState()
+        self._sent: list[Block] = []
+        self._seen: dict[str, int] = {}
+
+    def run(self, way: Way) -> Bill:
+        """Play all calls."""
+        for number, call in enumerate(self.trace.calls):
+            self.call_number = number
+            self.now = max(self.now, call.at)
+            self.notes = round(call.notes * self.terms.factor)
+            self._add(call.news)
+            way(self)
+            self._truncate()
+            self._fetch_again(call)
+            self._send(round(call.output * self.terms.factor))
+            self._add(call.reply)
+        return self.bill
+
+    @property
+    def tokens(self) -> int:
+        """The coming request."""
+        return self.prefix + sum(shown.tokens for shown in self.history)
+
+    @property
+    def gap(self) -> float:
+        """Seconds since the last call began."""
+        return 0.0 if self.last_at is None else self.now - self.last_at
+
+    def size(self, piece: Piece) -> int:
+        """The model's tokens of a piece."""
+        return max(1, round(piece.tokens * self.terms.factor))
+
+    def clear(self, shown: Shown) -> None:
+        """Put the placeholder in a result's place."""
+        shown.cleared = True
+        shown.tokens = min(shown.tokens, PLACEHOLDER)
+
+    def cut(self, first_kept: int, tokens: int, *, restored: tuple[Piece, ...] = ()) -> None:
+        """Put a summary of so many tokens, and what is restored, in the place of everything before `first_kept`."""
+        summary = Shown(Piece(f"summary {self.call_number}", 0, "summary"), tokens, self.call_number)
+        back = [Shown(piece, self.size(piece), self.call_number) for piece in restored]
+        self.history = [summary, *back, *self.history[first_kept:]]
+
+    def summarise(self) -> None:
+        """A call that writes a summary: the whole request, a short prompt, and notes and an analysis of the same size as output."""
+        self.bill.summaries += 1
+        self._send(2 * self.notes, extra=round(SUMMARY_PROMPT * self.terms.factor))
+
+    def _add(self, pieces: tuple[Piece, ...]) -> None:
+        for piece in pieces:
+            self.history.append(Shown(piece, self.size(piece), self.call_number))
+            if piece.kind == "result":
+                self._seen |= dict.fromkeys(piece.shows, piece.tokens)
+
+    def _truncate(self) -> None:
+        """What does not fit cannot be sent: the oldest pieces go, just enough of them."""
+        over = self.tokens - self.terms.effective
+        if over <= 0:
+            return
+        gone = 0
+        while gone < len(self.history) - 1 and over > 0:
+            over -= self.history[gone].tokens
+            gone += 1
+        self.history = self.history[gone:]
+        self.bill.resets += 1
+
+    def _fetch_again(self, call: Call) -> None:
+        needed = {name for name in call.edits if name in self._seen}
+        if needed:
+            needed -= {name for shown in self.history if not shown.cleared for name in shown.piece.shows}
+        for name in sorted(needed):
+            self.bill.fetches += 1
+            self._send(FETCH_OUTPUT)
+            key = f"again {name} {self.call_number}"
+            self._add((Piece(key + "?", FETCH_OUTPUT, "reply"), Piece(key, self._seen[name], "result", (name,))))
+            self._truncate()
+
+    def _blocks(self) -> list[Block]:
+        """The request as the accounting takes it, with the marks of `compaction.marks`."""
+        blocks = [Block("prefix", self.prefix, None)]
+        key, tokens = "prefix", self.prefix
+        for shown in self.history:
+            key = f"{hash((key, shown.key)):x}"
+            tokens += shown.tokens
+            blocks.append(Block(key, tokens, None))
+        same = next((index for index, (old, new) in enumerate(zip(self._sent, blocks, strict=False)) if old.key != new.key), len(self._sent))
+        places = {0, len(blocks) - 1, *([same - 1] if 0 < same < len(blocks) - STRIDE else [])}
+        for place in places:
+            blocks[place] = blocks[place]._replace(ttl="1h" if self.terms.ttl_seconds > 300 else "5m")
+        return blocks
+
+    def _send(self, output: int, *, extra: int = 0) -> None:
+        blocks = self._blocks()
+        if self.terms.marks:
+            self._cache, counts = account_blocks(self._cache, blocks, minimum=minimum_tokens(self.terms.model), now=self.now)
+        else:
+            self._cache, counts = account_openai_blocks(self._cache, blocks, now=self.now)
+        self._sent = blocks
+        self.cached, self.last_at = blocks[-1].tokens, self.now
+        self._charge(counts, output, extra)
+
+    def _charge(self, counts: Counts, output: int, extra: int) -> None:
+        counts = Counts(
+            input=counts.input + extra,
+            cache_read=counts.cache_read,
+            cache_write=counts.cache_write,
+            cache_write_long=counts.cache_write_long,
+        )
+        usd = price_of(self.terms.model, counts.usage(output), shipped(), cache_write_1h=counts.cache_write_long)
+        if usd is None:
+            raise LookupError(f"the price table does not know {self.terms.model}")
+        bill = self.bill
+        bill.usd += usd
+        bill.calls += 1
+        bill.read += counts.cache_read
+        bill.written += counts.cache_write
+        bill.plain += counts.input
+        bill.output += output
+        bill.largest = max(bill.largest, counts.total)
+
+
+def window_of(model: str) -> int | None:
+    """The model's own window."""
+    price = lookup(model, shipped())
+    return None if price is None else price.window
+
+
+Ways = dict[str, Callable[[], Way]]
+"""Ways by name; each is made anew for each session."""

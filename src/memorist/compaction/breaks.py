@@ -1,0 +1,215 @@
+"""Why the provider's cache was missed: what a request was made of is kept as hashes, and a fall of what is read from the cache gets its cause (CP-19).
+
+A fall is flagged when cache reads fell by more than 5 % and by more than 2,000 tokens against the call before (claude-code.md section 3.3). The
+cause is looked for where the sender could have changed something first, in the order in which a change spoils the most: tools, system, model,
+other parameters that key the cache, messages, cache marks; then the time that passed; what is left is the provider's own doing. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Usage
+
+FALL_SHARE = 0.05
+FALL_TOKENS = 2_000
+"""A fall is flagged above both (claude-code.md section 3.3)."""
+
+SHORT_SECONDS = 300.0
+LONG_SECONDS = 3_600.0
+"""Lifetimes of a cache entry (claude-code.md section 3.1)."""
+
+PARAMS = (
+    "thinking",
+    "tool_choice",
+    "output_config",
+    "context_management",
+    "betas",
+    "speed",
+    "service_tier",
+    "reasoning",
+    "reasoning_effort",
+    "text",
+    "response_format",
+    "parallel_tool_calls",
+    "prompt_cache_key",
+)
+"""Parameters of the three wire formats that may key the cache: thinking and effort, tool choice, betas, output form (claude-code.md sections 3.1, 3.3)."""
+
+Cause = Literal["tools", "system", "model", "params", "messages", "marks", "time", "provider"]
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Sent(Struct, frozen=True):
+    """What a request was made of, as hashes: enough to say what changed, nothing of what it said."""
+
+    model: str
+    system: tuple[str, ...]
+    tools: tuple[tuple[str, str], ...]
+    """Name and hash of each tool, in order."""
+    params: tuple[tuple[str, str], ...]
+    """Name and hash of each parameter of `PARAMS` that is there."""
+    messages: tuple[str, ...]
+    marks: tuple[str, ...] = ()
+    """Lifetimes of the cache marks, in order (`5m`, `1h`)."""
+
+
+class Break(Struct, frozen=True):
+    """A fall of cache reads: its cause, what exactly, and the tokens that were read less."""
+
+    cause: Cause
+    what: str
+    """In one clause for a person."""
+    tokens: int
+
+
+def _hash(value: object) -> str:
+    return hashlib.blake2b(_encode(_unmarked(value)), digest_size=8).hexdigest()
+
+
+def _unmarked(value: object) -> object:
+    """Without cache marks: they are no part of the text they mark, and move every turn. A string and its one text block are the same."""
+    match value:
+        case dict():
+            plain = {key: each for key, each in value.items() if key != "cache_control"}
+            content = plain.get("content")
+            if isinstance(content, str):
+                plain["content"] = [{"type": "text", "text": content}]
+            elif isinstance(content, list):
+                plain["content"] = [_unmarked(part) for part in content]
+            return plain
+        case _:
+            return value
+
+
+def _blocks(value: object) -> list[object]:
+    if isinstance(value, str):
+        return [{"type": "text", "text": value}]
+    return list(value) if isinstance(value, list) else []
+
+
+def _tool_name(tool: object) -> str:
+    if not isinstance(tool, dict):
+        return ""
+    inner = tool.get("function")
+    name = inner.get("name") if isinstance(inner, dict) else tool.get("name", tool.get("type"))
+    return str(name or "")
+
+
+def _marks(parts: Iterable[object]) -> Iterator[str]:
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        inner = part.get("content")
+        if isinstance(inner, list):
+            yield from _marks(inner)
+        mark = part.get("cache_control")
+        if isinstance(mark, dict):
+            yield str(mark.get("ttl", "5m"))
+
+
+def sent(body: JsonObject, *, before: Sent | None = None, same: int = 0) -> Sent:
+    """What a request body of any of the three wire formats is made of.
+
+    The caller may know that the first `same` entries of the history are those of `before`: their hashes are taken over then, so that the work is
+    in what is new.
+    """
+    tools, system = _blocks(body.get("tools")), _blocks(body.get("system", body.get("instructions")))
+    history = _blocks(body.get("messages", body.get("input")))
+    old = before.messages[:same] if before is not None else ()
+    return Sent(
+        model=str(body.get("model", "")),
+        system=tuple(_hash(block) for block in system),
+        tools=tuple((_tool_name(tool), _hash(tool)) for tool in tools),
+        params=tuple((name, _hash(body[name])) for name in PARAMS if name in body),
+        messages=(*old, *(_hash(entry) for entry in history[len(old) :])),
+        marks=(*_marks(tools), *_marks(system), *_marks(history), *_marks([{"cache_control": body.get("cache_control")}])),
+    )
+
+
+def detect(
+    before: Sent, now: Sent, usage_before: Usage | None, usage_now: Usage, gap_seconds: float, *, expected: bool = False
+) -> Break | None:
+    """The cause of a fall of cache reads between two calls; None when they did not fall by so much.
+
+    `gap_seconds` lies between the starts of the two calls. `expected` is set for the first call after an edit of ours (compaction, clearing), and
+    `usage_before` is None when there is nothing to compare with: neither is flagged.
+    """
+    if expected or usage_before is None:
+        return None
+    fall = usage_before.cache_read - usage_now.cache_read
+    if fall <= FALL_TOKENS or fall <= usage_before.cache_read * FALL_SHARE:
+        return None
+    cause, what = _cause(before, now, gap_seconds)
+    return Break(cause, what, fall)
+
+
+def _cause(before: Sent, now: Sent, gap_seconds: float) -> tuple[Cause, str]:
+    found: list[tuple[Cause, str]] = [
+        ("tools", _tools(before.tools, now.tools)),
+        ("system", _system(before.system, now.system)),
+        ("model", f"{before.model} became {now.model}" if before.model != now.model else ""),
+        ("params", _named(before.params, now.params)),
+        ("messages", _messages(before.messages, now.messages)),
+        ("marks", _lost_marks(before.marks, now.marks)),
+        ("time", _time(before.marks, gap_seconds)),
+    ]
+    return next(((cause, what) for cause, what in found if what), ("provider", "nothing that was sent changed, and the time was short"))
+
+
+def _tools(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> str:
+    if before == now:
+        return ""
+    return _named(before, now) or "the order of the tools changed"
+
+
+def _named(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> str:
+    """Which of two lists of named hashes were added, removed or changed."""
+    old, new = dict(before), dict(now)
+    parts = {
+        "added": [name for name in new if name not in old],
+        "removed": [name for name in old if name not in new],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+    }
+    return "; ".join(f"{verb}: {', '.join(names)}" for verb, names in parts.items() if names)
+
+
+def _first_difference(before: Sequence[str], now: Sequence[str]) -> int:
+    return next((index for index, (left, right) in enumerate(zip(before, now, strict=False)) if left != right), min(len(before), len(now)))
+
+
+def _system(before: Sequence[str], now: Sequence[str]) -> str:
+    if before == now:
+        return ""
+    return f"block {_first_difference(before, now)} of {len(now)} (counted from 0)"
+
+
+def _messages(before: Sequence[str], now: Sequence[str]) -> str:
+    """Where the history differs from the one sent before; one that only grew does not."""
+    first = _first_difference(before, now)
+    if first == len(before):
+        return ""
+    if first == len(now):
+        return f"the history was cut back to its first {len(now)} of {len(before)} entries"
+    return f"entry {first} of {len(now)} (counted from 0) is not the one sent before"
+
+
+def _lost_marks(before: Sequence[str], now: Sequence[str]) -> str:
+    if len(now) < len(before):
+        return f"{len(before)} cache marks became {len(now)}" if now else "the request has no cache mark any more"
+    return ""
+
+
+def _time(marks: Sequence[str], gap_seconds: float) -> str:
+    """A gap past the shorter lifetime explains a fall unless every mark was for an hour."""
+    if gap_seconds > LONG_SECONDS:
+        return f"{gap_seconds / 60:.0f} minutes passed; entries live for 1 h at most"
+    if gap_seconds > SHORT_SECONDS and not (marks and all(mark == "1h" for mark in marks)):
+        return f"{gap_seconds / 60:.0f} minutes passed; entries live for 5 min"
+    return ""

@@ -1,0 +1,126 @@
+"""The structural digest: a history made to fit without a model (CP-15, CP-16). Pure.
+
+It gives one message that stands for what is gone, and the newest messages as they are. The message holds the user's words, the task list, what
+failed, the files, extracts chosen by how likely they are to be needed again, and names with where they stand; all of it taken from the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+
+from memorist.compaction.digest_choose import choose
+from memorist.compaction.digest_names import collect, names_text
+from memorist.compaction.digest_rank import history, rate
+from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
+from memorist.compaction.digest_tail import Window, window
+from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
+from memorist.compaction.digest_units import Piece, Unit, pieces, units
+from memorist.compaction.digest_user import Said, choose_words, user_words, words_text
+from memorist.compaction.result import Compacted, Cut
+from memorist.core.messages import Message, Origin, Text
+from memorist.core.tokens import estimate_message, estimate_text
+from memorist.core.truncate import cut_end
+from memorist.session_memory.ledger import Ledger
+from memorist.session_memory.paths import root_of
+
+SUMMARY_ID = "memorist-digest"
+
+WORDS_SHARE = 0.3
+"""The user's words take at most this part of the room; the last request is whole in any case."""
+
+TASKS_SHARE = 0.06
+FAILURES_SHARE = 0.06
+FILES_SHARE = 0.08
+NAMES_SHARE = 0.2
+NAMES_MOST = 2_500
+"""Names take this part of the room, and no more than so many tokens: almost all that is used again is among those."""
+
+_LABELS = 20
+"""Tokens of the last two headings."""
+
+_MARGIN = 2
+"""Tokens for rounding."""
+
+
+class _Past(Struct, frozen=True):
+    """What the digest is made from."""
+
+    said: list[Said]
+    pieces: list[Piece]
+    ages: list[int]
+    ledger: Ledger
+    shown: str
+    """Text of the messages that stay."""
+
+
+def digest(messages: Sequence[Message], budget: int, *, transcript: str = "", cwd: str = "", factor: float = 1.0) -> Compacted:
+    """A history within `budget` estimated tokens of the family with this `factor`.
+
+    A history that fits comes back as it is. The budget is exceeded only where the last request, or calls that still wait for their results,
+    exceed it alone. `transcript` is where the full one can be read; `cwd` is the session's folder, from which paths are shown.
+    """
+    sizes = [estimate_message(message, factor) for message in messages]
+    before = sum(sizes)
+    if before <= budget:
+        return Compacted(strategy="structural", messages=tuple(messages), tokens_before=before, tokens_after=before)
+    said = user_words(messages)
+    needed = estimate_text(said[-1].text, factor) + estimate_text(OPENING + transcript, factor) if said else 0
+    kept = window(messages, sizes, budget, needed=needed, factor=factor)
+    room = int((budget - kept.tokens) / factor) - _MARGIN
+    text = _text(_past(messages, sizes, kept, cwd), room, transcript)
+    summary = Message(id=SUMMARY_ID, role="user", blocks=(Text(text),), origin=Origin.SUMMARY)
+    made = (summary, *kept.messages)
+    after = sum(estimate_message(message, factor) for message in made)
+    gone = zip(messages[: kept.first], sizes, strict=False)
+    cut = tuple(Cut(message.id, size, "only extracts of it are in the digest") for message, size in gone)
+    return Compacted(strategy="structural", messages=made, tokens_before=before, tokens_after=after, cut=cut)
+
+
+def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: str) -> _Past:
+    ledger = Ledger(cwd)
+    for message in messages:
+        ledger.add(message)
+    root = root_of(ledger.cwd, ledger.work.files.files)
+    ages = list(accumulate(reversed(sizes)))[::-1]
+    found = pieces(messages[: kept.first], root)
+    shown = "\n".join(piece.text for piece in pieces(kept.messages, root))
+    return _Past(user_words(messages[: kept.first]), found, ages, ledger, shown)
+
+
+def _text(past: _Past, room: int, transcript: str) -> str:
+    """The summary's text, within `room` tokens unless the last request alone is larger."""
+    pointer = f"{POINTER}{transcript}\n" if transcript else ""
+    head = f"{OPENING}\n{pointer}"
+    words = words_text(choose_words(past.said, int((room - estimate_text(head)) * WORDS_SHARE), last=past.said[-1].text if past.said else ""))
+    parts = [
+        head,
+        section("What the user said", words),
+        section("Tasks", tasks_text(past.ledger, int(room * TASKS_SHARE))),
+        section("What failed", failures_text(past.ledger, int(room * FAILURES_SHARE))),
+        section("Files", files_text(past.pieces, int(room * FILES_SHARE))),
+    ]
+    lists = "".join(parts)
+    if estimate_text(lists) > room:
+        return _short(head, words, room)
+    left = room - estimate_text(lists) - _LABELS
+    names_room = max(0, min(int(room * NAMES_SHARE), NAMES_MOST, left))
+    extracts = extracts_text(_extracts(past, left - names_room, lists))
+    shown = lists + extracts
+    names = names_text(collect(past.pieces, past.ages), shown + past.shown, min(names_room, room - estimate_text(shown) - _LABELS))
+    return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
+
+
+def _extracts(past: _Past, room: int, lists: str) -> list[Unit]:
+    found = units(past.pieces)
+    seen = history(past.pieces, past.ages)
+    rates = [rate(unit, seen, past.ages[unit.source.step - 1]) for unit in found]
+    return choose(found, rates, room, (past.shown, lists))
+
+
+def _short(head: str, words: str, room: int) -> str:
+    """What is said where there is no room for more than the user's words."""
+    text = section("What the user said", words)
+    return f"{head}{text}".strip() if estimate_text(head + text) <= room else (text or cut_end(head, max(1, room))).strip()

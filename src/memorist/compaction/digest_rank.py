@@ -1,0 +1,98 @@
+"""How likely an extract is to be needed again. Pure.
+
+The score is the logarithm of how many words of an extract are expected to be used again, for each of its words: a base by kind, less with age, more
+for files that were changed and for names that the assistant has just used. The weights were fitted on half of 42 recorded sessions, checked on the
+other half, and rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log1p
+
+from msgspec import Struct
+
+from memorist.compaction.digest_names import names_of
+from memorist.compaction.digest_units import Kind, Piece, Unit
+
+
+class Fade(Struct, frozen=True):
+    """`base` when new, and how fast that falls with the logarithm of age."""
+
+    base: float
+    slope: float
+
+
+FADES: dict[Kind, Fade] = {
+    "call": Fade(-2.5, 0.8),
+    "said": Fade(-3.4, 0.8),
+    "file": Fade(-2.7, 1.2),
+    "output": Fade(-3.3, 1.8),
+    "error": Fade(-2.3, 1.5),
+    "change": Fade(-3.0, 1.7),
+    "thought": Fade(-4.2, 2.0),
+    "injected": Fade(-3.8, 1.5),
+}
+AGE_UNIT = 4_000
+"""Tokens of history; age counts as log(1 + tokens since / AGE_UNIT)."""
+
+CHANGED = 1.2
+"""A file that was changed in the session: it is changed again."""
+
+SUPERSEDED = -1.6
+"""A read of a file from before its last change: what is left of it is mostly what was not of interest."""
+
+HEAT = 2.0
+"""Times the mean heat of the names in it."""
+
+HEAT_HALF_LIFE = 8_000
+"""Tokens after which a name that the assistant used is half as hot."""
+
+DIGITS = -3.0
+"""Times the share of digits: tables, hashes and logs are seldom quoted."""
+
+SINGLES = 0.8
+"""Times the share of lines of one word: lists of names and paths, closing lines of code."""
+
+_OWN = ("said", "call", "change", "thought")
+
+
+class History(Struct, frozen=True):
+    """What the ranking needs to know of the whole: when files were last changed, and how hot names are, by their rarity."""
+
+    changed: dict[str, int]
+    heat: dict[str, float]
+
+
+def history(found: Sequence[Piece], ages: Sequence[int]) -> History:
+    """Look at all pieces once. `ages[step - 1]` is the number of tokens from that message on."""
+    changed: dict[str, int] = {}
+    hot: dict[str, float] = {}
+    spread: dict[str, int] = {}
+    for piece in found:
+        source = piece.source
+        if source.kind == "change":
+            changed[source.path] = source.step
+        names = names_of(piece.text)
+        for name in names:
+            spread[name] = spread.get(name, 0) + 1
+        if source.kind in _OWN:
+            weight = 2 ** (-ages[source.step - 1] / HEAT_HALF_LIFE)
+            for name in names:
+                hot[name] = hot.get(name, 0.0) + weight
+    return History(changed, {name: min(1.0, heat) / (spread[name] + 1) ** 0.5 for name, heat in hot.items()})
+
+
+def rate(unit: Unit, past: History, age: int) -> float:
+    """Expected uses for each word of the extract."""
+    source, text = unit.source, unit.text
+    fade = FADES[source.kind]
+    value = fade.base - fade.slope * log1p(age / AGE_UNIT)
+    if source.kind == "file" and source.path in past.changed:
+        value += CHANGED + (SUPERSEDED if past.changed[source.path] > source.step else 0.0)
+    names = names_of(text)
+    value += HEAT * sum(past.heat.get(name, 0.0) for name in names) / (len(names) + 1)
+    value += DIGITS * sum(map(text.count, "0123456789")) / max(1, len(text))
+    lines = [line for line in unit.lines if line.strip()]
+    value += SINGLES * sum(1 for line in lines if " " not in line.strip()) / max(1, len(lines))
+    return exp(value)

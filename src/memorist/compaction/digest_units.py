@@ -1,0 +1,210 @@
+"""A history taken apart into extracts: short runs of lines, each with where it comes from. Pure.
+
+What stands twice is not dropped here: `digest_choose` weighs an extract by what it says that is not said yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Message, Origin, Text, Thinking, ToolResult, ToolUse
+from memorist.session_memory.actions import Action, Changes, Plans, PlansOne, Reads, Runs, action_of
+from memorist.session_memory.paths import relative
+
+Kind = Literal["said", "thought", "injected", "call", "change", "file", "output", "error"]
+"""What an extract is of: words of the assistant, its reasoning, what a harness put in, a call's input, changed text, a file as read, the output
+of a call, the output of one that failed."""
+
+CHUNK_LINES = 8
+"""Lines of one extract: about a paragraph, or a short function."""
+
+CHUNK_CHARACTERS = 480
+"""Characters of one extract at most; longer lines are cut into pieces."""
+
+PARAGRAPH_LINES = 5
+"""A blank line ends an extract that has so many lines."""
+
+_NUMBER_DIGITS = 9
+_CHANGES_LIMIT = 40
+_TITLE_COMMAND = 60
+_NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$")
+_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PATCH_START = "*** Begin Patch"
+
+
+class Source(Struct, frozen=True):
+    """Where extracts come from: one block of the history."""
+
+    id: str
+    """The tool use's id where it is a result, else the message's."""
+    step: int
+    """Number of the message, counted from 1."""
+    kind: Kind
+    title: str
+    """What it is, for its line above the extract."""
+    path: str = ""
+
+
+class Unit(Struct, frozen=True):
+    """One extract. `first` and `last` are line numbers in a file, 0 where not known; `part` counts within the source."""
+
+    source: Source
+    part: int
+    lines: tuple[str, ...]
+    first: int = 0
+    last: int = 0
+
+    @property
+    def text(self) -> str:
+        """The lines as they were."""
+        return "\n".join(self.lines)
+
+
+class Piece(Struct, frozen=True):
+    """A block's text with its source."""
+
+    source: Source
+    text: str
+
+
+def pieces(messages: Sequence[Message], root: str = "") -> list[Piece]:
+    """The texts of a history with where they come from, in order; titles show paths relative to `root`. The user's own words are left to `digest_user`."""
+    calls: dict[str, Action] = {}
+    found: list[Piece] = []
+    for step, message in enumerate(messages, 1):
+        for block in message.blocks:
+            match block:
+                case Text(text=text, origin=origin) if (origin or message.origin) is not Origin.USER:
+                    kind: Kind = "said" if (origin or message.origin) is Origin.MODEL else "injected"
+                    found.append(Piece(Source(message.id, step, kind, _SPEAKER[kind]), text))
+                case Thinking(text=text):
+                    found.append(Piece(Source(message.id, step, "thought", "reasoning"), text))
+                case ToolUse():
+                    action = calls[block.id] = action_of(block)
+                    found.extend(_call(Source(message.id, step, "call", ""), block, action, root))
+                case ToolResult():
+                    found.append(_result(step, block, calls.get(block.tool_use_id), root))
+                case _:
+                    pass
+    return found
+
+
+_SPEAKER = {"said": "the assistant said", "injected": "put in by the harness"}
+
+
+def _call(base: Source, use: ToolUse, action: Action, root: str) -> Iterator[Piece]:
+    match action:
+        case Changes(changes=changes) if changes and (patch := _patch_of(use)):
+            names = ", ".join(relative(change.path, root) for change in changes[:3])
+            yield _piece(base, "change", f"patched {names}", changes[0].path, _kept_of_patch(patch))
+        case Changes(changes=changes) if changes:
+            for change in changes[:_CHANGES_LIMIT]:
+                yield _piece(base, "change", f"changed {relative(change.path, root)}", change.path, change.new)
+        case Runs(command=command):
+            yield _piece(base, "call", "ran", "", _kept_of_patch(command))
+        case Reads(paths=paths):
+            yield _piece(base, "call", "looked at", paths[0] if paths else "", "\n".join(values(use.input)))
+        case Plans() | PlansOne():
+            pass
+        case _:
+            yield _piece(base, "call", f"called {use.name}", "", "\n".join(values(use.input)) or use.arguments or "")
+
+
+def _piece(base: Source, kind: Kind, title: str, path: str, text: str) -> Piece:
+    return Piece(Source(base.id, base.step, kind, title, path), text)
+
+
+def _patch_of(use: ToolUse) -> str:
+    """The text of a patch in the form of `apply_patch`, if this call carries one."""
+    texts = [use.arguments or "", *values(use.input)]
+    return next((text for text in reversed(texts) if _PATCH_START in text), "")
+
+
+def _kept_of_patch(text: str) -> str:
+    """A patch without the lines that it took away; other texts as they are."""
+    if _PATCH_START not in text:
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.startswith("-"))
+
+
+def _result(step: int, result: ToolResult, action: Action | None, root: str) -> Piece:
+    text = _ANSI.sub("", _REMINDER.sub("", result.text)).strip("\n")
+    kind: Kind = "error" if result.is_error else "output"
+    title, path = "answer", ""
+    match action:
+        case Reads(paths=paths) if paths:
+            title, path = f"from {relative(paths[0], root)}", paths[0]
+            kind = "error" if result.is_error else "file"
+        case Changes(changes=changes) if changes:
+            title, path = f"{relative(changes[0].path, root)} after the change", changes[0].path
+        case Runs(short=short, reads=reads):
+            title, path = f"output of `{short[:_TITLE_COMMAND]}`", reads[0] if reads else ""
+            kind = "file" if reads and kind == "output" else kind
+        case _:
+            pass
+    return Piece(Source(result.tool_use_id, step, kind, title.replace("\n", " "), path), text)
+
+
+def values(given: JsonObject) -> list[str]:
+    """The texts in a tool's input, in order."""
+    found: list[str] = []
+    stack: list[object] = [given]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            stack.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            stack.extend(reversed(value))
+    return found
+
+
+def units(found: Sequence[Piece]) -> list[Unit]:
+    """The extracts of all pieces, in order."""
+    return [unit for piece in found for unit in _units(piece)]
+
+
+def _units(piece: Piece) -> Iterator[Unit]:
+    part = 0
+    run: list[str] = []
+    size = 0
+    for line in _short_lines(piece.text):
+        if run and (len(run) >= CHUNK_LINES or size + len(line) > CHUNK_CHARACTERS):
+            yield from _unit(piece.source, part, run)
+            run, size, part = [], 0, part + 1
+        run.append(line)
+        size += len(line)
+        if len(run) >= PARAGRAPH_LINES and not line.strip():
+            yield from _unit(piece.source, part, run)
+            run, size, part = [], 0, part + 1
+    yield from _unit(piece.source, part, run)
+
+
+def _unit(source: Source, part: int, run: Sequence[str]) -> Iterator[Unit]:
+    """One extract, without the line numbers that a reader of files printed; none where there are only blank lines."""
+    if not any(line.strip() for line in run):
+        return
+    numbered = [_NUMBERED.match(line) for line in run]
+    numbers = [int(each[1][:_NUMBER_DIGITS]) for each in numbered if each]
+    lines = tuple((each[2] if each else line).rstrip() for each, line in zip(numbered, run, strict=True))
+    yield Unit(source, part, lines, numbers[0] if numbers else 0, numbers[-1] if numbers else 0)
+
+
+def _short_lines(text: str) -> list[str]:
+    """The lines, very long ones cut into pieces at a space or, where there is none, anywhere."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        rest = line
+        while len(rest) > CHUNK_CHARACTERS:
+            cut = rest.rfind(" ", CHUNK_CHARACTERS // 2, CHUNK_CHARACTERS)
+            cut = cut if cut > 0 else CHUNK_CHARACTERS
+            found.append(rest[:cut])
+            rest = rest[cut:]
+        found.append(rest)
+    return found

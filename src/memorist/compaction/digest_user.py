@@ -1,0 +1,93 @@
+"""The user's own words in a digest: verbatim, corrections and newest first where room is short, in order in the text (CP-16). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from memorist.core.messages import Message, Origin, Text
+from memorist.core.tokens import estimate_text
+from memorist.core.truncate import cut_middle
+from memorist.formats.harness import typed_text
+
+SHORTEST_CUT = 60
+"""A message is not cut to fewer tokens than this; it is left out instead."""
+
+_LIMIT = re.compile(
+    r"\b(?:don['’]?t|do not|never|always|only|must|must not|no longer|stop|instead|not|without|avoid|keep|unless|wrong|revert|undo|actually)\b",
+    re.IGNORECASE,
+)
+_SHORT = 400
+"""Characters up to which words like `never` make a message a limit or a correction; in a long one they prove nothing."""
+
+
+class Said(Struct):
+    """Words of the user: where they stood, and how often they came in the same form."""
+
+    step: int
+    text: str
+    times: int = 1
+
+
+def user_words(messages: Sequence[Message]) -> list[Said]:
+    """What the user typed, in order; the same words again are counted with the first."""
+    found: dict[str, Said] = {}
+    for step, message in enumerate(messages, 1):
+        for block in message.blocks:
+            if not isinstance(block, Text) or (block.origin or message.origin) is not Origin.USER:
+                continue
+            text = typed_text(block.text).strip()
+            if not text:
+                continue
+            known = found.get(text)
+            if known is None:
+                found[text] = Said(step, text)
+            else:
+                known.times += 1
+                known.step = step
+    return sorted(found.values(), key=lambda each: each.step)
+
+
+def is_limit(text: str) -> bool:
+    """Whether these words seem to set a limit or to correct."""
+    return len(text) <= _SHORT and _LIMIT.search(text) is not None
+
+
+def choose_words(said: Sequence[Said], room: int, *, last: str = "") -> list[Said]:
+    """The messages that fit `room` tokens, in order: the last request whole and whatever it costs, then limits and corrections, the first request,
+    and the others newest first. The first of each kind that does not fit is cut in its middle.
+    """
+    chosen: list[Said] = []
+    for each in _by_weight(said, last):
+        cost = estimate_text(each.text) + 6
+        if each.text == last or cost <= room:
+            chosen.append(each)
+        elif room >= SHORTEST_CUT:
+            cut = cut_middle(each.text, room - 20)
+            chosen.append(Said(each.step, cut, each.times))
+            cost = estimate_text(cut) + 6
+        else:
+            continue
+        room -= cost
+    return sorted(chosen, key=lambda each: each.step)
+
+
+def _by_weight(said: Sequence[Said], last: str) -> list[Said]:
+    newest = list(reversed(said))
+    first = said[:1]
+    ranked = [each for each in newest if each.text == last]
+    ranked += [each for each in newest if is_limit(each.text)]
+    ranked += [each for each in first if estimate_text(each.text) < _SHORT]
+    ranked += newest
+    return list({id(each): each for each in ranked}.values())
+
+
+def words_text(said: Sequence[Said]) -> str:
+    """The messages as a list."""
+    lines = []
+    for each in said:
+        times = f", {each.times} times, last" if each.times > 1 else ""
+        lines.append(f"[step {each.step}{times}] {each.text}")
+    return "\n".join(lines)

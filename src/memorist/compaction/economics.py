@@ -1,0 +1,268 @@
+"""What an edit of the sent history costs and what it saves: decided by prices, online, several edits sharing one cache reset (CP-18). Pure.
+
+Changing a token that was already sent loses the cache from there on: the rest is written again instead of read. In return, everything freed is
+no longer read with each call to come. How many calls will come is not known. The estimate here is the plain one for things of unknown length:
+as much again as so far (Lindy), never past the call at which the window forces a cut anyway. The same holds for a single token: what has lain in
+the context for ten calls is expected to lie there for ten more. So an edit is done when what carrying its tokens has cost so far reaches the price
+of removing them, which is the break-even rule of renting or buying: never more than twice the cost of the best decision made with
+knowledge of the end, and, under steady growth, the spacing at which resets and reading cost the least together.
+
+On a cold cache (idle for longer than its lifetime) everything is written again in any case: then freeing costs nothing but what is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import floor, inf
+
+from msgspec import Struct
+
+from memorist.models.prices import MILLION, Price
+
+DEFAULT_CALLS = 1.0
+"""Calls that are expected of a session of which nothing is known yet."""
+
+
+class Edit(Struct, frozen=True, kw_only=True):
+    """One possible change of what was sent. Places are token counts from the start of the request (tools and system included)."""
+
+    kind: str
+    """The way of compaction, as `result.Strategy` names it, or `clear`."""
+    first_changed_token: int
+    end_token: int | None = None
+    """Where the changed part ends; None: the end of the request. Edits whose parts overlap exclude each other."""
+    tokens_freed: int
+    """Tokens that the request is shorter by: what is removed less what takes its place."""
+    cost_usd: float = 0.0
+    """What making the edit costs: a summary call."""
+    loss_usd: float = 0.0
+    """What the model will probably spend to fetch again what it no longer sees."""
+    carried: int | None = None
+    """Token-calls so far: the tokens it frees, each times the calls for which it has been carried since the edit was possible. None: not known."""
+    only_forced: bool = False
+    """True for an edit that loses what cannot be fetched again: done only when the window demands it, however well it would pay."""
+
+
+class CacheState(Struct, frozen=True, kw_only=True):
+    """Where the request stands. `cached_tokens` of it were in the last request and lie in the provider's cache while that is warm."""
+
+    context_tokens: int
+    """The coming request, unchanged."""
+    cached_tokens: int
+    age_seconds: float
+    """Since the last request began (each hit renews the lifetime)."""
+    ttl_seconds: float = 300.0
+
+    @property
+    def warm_tokens(self) -> int:
+        """Tokens that a request without any edit reads from the cache."""
+        return min(self.cached_tokens, self.context_tokens) if self.age_seconds <= self.ttl_seconds else 0
+
+
+class Rates(Struct, frozen=True, kw_only=True):
+    """US dollars for one token of input by what becomes of it; from `long_from` tokens of input on, `long_factor` times as much."""
+
+    plain: float
+    read: float
+    write: float
+    long_from: float = inf
+    long_factor: float = 1.0
+
+    def of_call(self, read: float, written: float) -> float:
+        """One request: tokens read from the cache, and tokens written to it."""
+        factor = self.long_factor if read + written > self.long_from else 1.0
+        return (read * self.read + written * self.write) * factor
+
+
+class Rest(Struct, frozen=True):
+    """The rest of the session as expected: calls to come, tokens that each adds, calls that have been."""
+
+    calls: float
+    growth: float
+    so_far: float = 0.0
+
+
+class Verdict(Struct, frozen=True):
+    """Whether an edit pays, in US dollars, and the reason in one clause for a person."""
+
+    pays: bool
+    saved_usd: float
+    cost_usd: float
+    why: str
+
+    @property
+    def gain(self) -> float:
+        """Saving less cost; below zero when it does not pay."""
+        return self.saved_usd - self.cost_usd
+
+
+class Choice(Struct, frozen=True):
+    """What to do before this request: the edits, all with one cache reset, and their common verdict. `forced`: the window demanded it."""
+
+    edits: tuple[Edit, ...]
+    verdict: Verdict
+    forced: bool = False
+
+
+NOTHING = Choice((), Verdict(pays=False, saved_usd=0.0, cost_usd=0.0, why="nothing to do"))
+
+
+def rates_of(price: Price | None, *, ttl_seconds: float = 300.0) -> Rates | None:
+    """Rates from an entry of the price table (`models.prices.lookup`); None where the price is not known.
+
+    Without cache prices, reading and writing count as plain input. A lifetime over five minutes takes the price of one-hour writes.
+    """
+    if price is None or price.input is None:
+        return None
+    write = price.input if price.cache_write is None else price.cache_write
+    if ttl_seconds > 300 and price.cache_write_1h is not None:
+        write = price.cache_write_1h
+    return Rates(
+        plain=price.input / MILLION,
+        read=(price.input if price.cache_read is None else price.cache_read) / MILLION,
+        write=write / MILLION,
+        long_from=inf if price.long_from is None else price.long_from,
+        long_factor=price.long_input_factor,
+    )
+
+
+def expected_rest(*, calls: int, context: int, start: int, limit: int) -> Rest:
+    """As many calls as so far, each adding what a call has added so far, and not past the one at which `limit` is reached.
+
+    `start` is the context at the first call. Nothing else is assumed; the end of the session is not known.
+    """
+    if calls <= 0:
+        return Rest(DEFAULT_CALLS, 0.0)
+    growth = max(0.0, (context - start) / calls)
+    room = (limit - context) / growth if growth > 0 else inf
+    return Rest(max(0.0, min(float(calls), room)), growth, float(calls))
+
+
+def _reading(context: float, growth: float, calls: float, rates: Rates) -> float:
+    """US dollars for reading a context that grows from call to call, over that many calls."""
+    if context > rates.long_from:
+        below = 0.0
+    else:
+        below = calls if growth <= 0 or rates.long_from == inf else min(calls, floor((rates.long_from - context) / growth) + 1.0)
+    above = calls - below
+    cheap = below * context + growth * max(0.0, below * (below - 1)) / 2
+    dear = above * (context + growth * below) + growth * max(0.0, above * (above - 1)) / 2
+    return (cheap + dear * rates.long_factor) * rates.read
+
+
+def _now(freed: int, first: float, state: CacheState, rates: Rates) -> float:
+    """How much more this request costs with the edits than without; below zero where they make it cheaper."""
+    warm = state.warm_tokens
+    read = min(warm, first)
+    after = state.context_tokens - freed
+    return rates.of_call(read, max(0.0, after - read)) - rates.of_call(warm, state.context_tokens - warm)
+
+
+def _later(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> float:
+    """What is no longer read in the calls to come."""
+    freed = sum(edit.tokens_freed for edit in edits)
+    whole = _reading(state.context_tokens, rest.growth, rest.calls, rates)
+    saved = whole - _reading(max(0, state.context_tokens - freed), rest.growth, rest.calls, rates)
+    expected = freed * rest.calls
+    if expected <= 0:
+        return 0.0
+    carried = sum(
+        edit.tokens_freed * rest.calls if edit.carried is None else min(edit.carried, edit.tokens_freed * rest.calls) for edit in edits
+    )
+    return saved * carried / expected
+
+
+def price_together(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> Verdict:
+    """The price of making all these edits before this request, with one reset at the first changed token."""
+    if not edits:
+        return NOTHING.verdict
+    first = min(edit.first_changed_token for edit in edits)
+    now = _now(sum(edit.tokens_freed for edit in edits), first, state, rates)
+    cost = max(0.0, now) + sum(edit.cost_usd + edit.loss_usd for edit in edits)
+    saved = _later(edits, state, rest, rates) + max(0.0, -now)
+    pays = saved > cost
+    if state.warm_tokens == 0:
+        why = "the cache is cold and everything is written again anyway"
+    elif first >= state.warm_tokens:
+        why = "nothing that is cached changes"
+    else:
+        why = f"{state.warm_tokens - first} cached tokens are lost, and about {rest.calls:.0f} calls are to come"
+    return Verdict(pays=pays, saved_usd=saved, cost_usd=cost, why=why)
+
+
+def price(edit: Edit, state: CacheState, rest: Rest, rates: Rates) -> Verdict:
+    """The price of one edit alone, before this request."""
+    return price_together((edit,), state, rest, rates)
+
+
+def choose(edits: Iterable[Edit], state: CacheState, rest: Rest, rates: Rates, *, limit: int) -> Choice:
+    """The edits to make before this request: those that pay most together or, above `limit` tokens, the cheapest that bring it below.
+
+    Every place where a reset could begin is looked at with all edits after it, so that edits of which none would pay alone can share one. Where
+    nothing brings the request below the limit, what frees most is chosen. Online: nothing is known of the session's future.
+    """
+    given = tuple(edits)
+    if state.context_tokens > limit:
+        return _forced(given, state, rest, rates, limit)
+    free = tuple(edit for edit in given if not edit.only_forced and edit.tokens_freed > 0)
+    best = NOTHING
+    for group in _groups(free, state, rest, rates):
+        verdict = price_together(group, state, rest, rates)
+        if verdict.pays and verdict.gain > best.verdict.gain:
+            best = Choice(group, verdict)
+    return best
+
+
+def _groups(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> list[tuple[Edit, ...]]:
+    """For each place where a reset could begin, and each edit there: it and whatever after it is worth more than it costs once the cache is lost."""
+    worth = {id(edit): _worth(edit, state, rest, rates) for edit in edits}
+    worthy = sorted((edit for edit in edits if worth[id(edit)] > 0), key=lambda edit: worth[id(edit)], reverse=True)
+    groups = []
+    for lead in edits:
+        group = [lead]
+        for other in worthy:
+            if other.first_changed_token >= lead.first_changed_token and not any(_overlap(other, taken) for taken in group):
+                group.append(other)
+        groups.append(tuple(sorted(group, key=lambda edit: edit.first_changed_token)))
+    return groups
+
+
+def _worth(edit: Edit, state: CacheState, rest: Rest, rates: Rates) -> float:
+    """What the edit adds to a reset that begins before it: its tokens are neither written now nor read later."""
+    factor = rates.long_factor if state.context_tokens > rates.long_from else 1.0
+    return edit.tokens_freed * rates.write * factor + _later((edit,), state, rest, rates) - edit.cost_usd - edit.loss_usd
+
+
+def _overlap(left: Edit, right: Edit) -> bool:
+    ends = [inf if edit.end_token is None else edit.end_token for edit in (left, right)]
+    return left.first_changed_token < ends[1] and right.first_changed_token < ends[0]
+
+
+def _forced(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, limit: int) -> Choice:
+    """The window demands room: the least cost for each call until it is full again, among what fits."""
+    useful = tuple(edit for edit in edits if edit.tokens_freed > 0)
+    if not useful:
+        return NOTHING
+    groups = {*_groups(useful, state, rest, rates), *((edit,) for edit in useful)}
+    fitting = [group for group in groups if _after(group, state) <= limit]
+    if fitting:
+        best = min(fitting, key=lambda group: (_each_call(group, state, rest, rates, limit), _after(group, state)))
+    else:
+        best = min(groups, key=lambda group: _after(group, state))
+    verdict = price_together(best, state, rest, rates)
+    over = state.context_tokens - limit
+    return Choice(best, Verdict(verdict.pays, verdict.saved_usd, verdict.cost_usd, f"the request is {over} tokens too large"), forced=True)
+
+
+def _after(edits: Sequence[Edit], state: CacheState) -> int:
+    return state.context_tokens - sum(edit.tokens_freed for edit in edits)
+
+
+def _each_call(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, limit: int) -> float:
+    """Cost of the edits and of reading what they leave, for each call until the window is full again or the expected end."""
+    after = _after(edits, state)
+    until_full = (limit - after) / rest.growth if rest.growth > 0 else inf
+    calls = max(1.0, min(max(rest.so_far, DEFAULT_CALLS), until_full))
+    own = sum(edit.cost_usd + edit.loss_usd for edit in edits)
+    now = _now(state.context_tokens - after, min(edit.first_changed_token for edit in edits), state, rates)
+    return (own + now + _reading(after, rest.growth, calls, rates)) / calls

@@ -1,0 +1,105 @@
+"""Session memory compaction: the session's notes stand for the older conversation, and no model is called (CP-9, CP-10). Pure.
+
+Source: claude-code.md section 6.8. Two differences, both on purpose: a step back that would pass the upper limit is not taken (there it is taken
+and then counted), and a history whose notes are older than the last compaction is left to a full one, since notes and summary would both miss a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.conversation import Conversation, last_summary
+from memorist.compaction.full import Part, Terms, assemble, transcript_remark
+from memorist.compaction.result import Outcome, Unchanged
+from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.texts import Texts
+from memorist.core.messages import Message, Text
+from memorist.core.pairing import safe_starts
+from memorist.core.template import render
+from memorist.core.tokens import estimate_text
+from memorist.core.truncate import cut_end
+from memorist.session_memory.sections import bodies, is_empty
+
+
+class Notes(Struct, frozen=True, kw_only=True):
+    """The session's notes as they are on disk."""
+
+    text: str
+    path: str
+    template: str
+    last_summarised: str | None
+    """Id of the newest message that the notes cover; None when that is not known (a session that was taken up again)."""
+    section_tokens: int = 2_000
+    """The most of one section that is shown."""
+
+
+def keep_index(held: Conversation, last_summarised: str | None, settings: CompactionSettings) -> int | Unchanged:
+    """Index of the first message that stays as it is; the number of messages when none does.
+
+    Starts right after the last summarised message (at the end, when that is unset) and goes back until there are 10,000 tokens and 5 messages with
+    text, never past 40,000 and never past the last summary. A cut parts neither a pair nor a reply.
+    """
+    messages = held.messages
+    floor = last_summary(messages) + 1
+    start = len(messages)
+    if last_summarised is not None:
+        found = next((index for index, message in enumerate(messages) if message.id == last_summarised), None)
+        if found is None:
+            return Unchanged("The last message that the notes cover is no longer in the conversation.")
+        start = found + 1
+    if start < floor:
+        return Unchanged("The notes are older than the last compaction.")
+    starts = [index for index in safe_starts(messages) if index >= floor]
+    if not starts or starts[0] > start:
+        return Unchanged("The newest messages cannot be parted from those before the last compaction.")
+    return _expanded(held, [index for index in starts if index <= start], settings)
+
+
+def _expanded(held: Conversation, starts: Sequence[int], settings: CompactionSettings) -> int:
+    keep = starts[-1]
+    tokens = sum(held.sizes[keep:])
+    texts = sum(map(has_text, held.messages[keep:]))
+    for earlier in reversed(starts[:-1]):
+        enough = tokens >= settings.keep_minimum_tokens and texts >= settings.keep_minimum_texts
+        more = sum(held.sizes[earlier:keep])
+        if enough or tokens + more > settings.keep_maximum_tokens:
+            break
+        tokens += more
+        texts += sum(map(has_text, held.messages[earlier:keep]))
+        keep = earlier
+    return keep
+
+
+def has_text(message: Message) -> bool:
+    """Whether a message counts as one with text."""
+    return any(isinstance(block, Text) and block.text.strip() for block in message.blocks)
+
+
+def shown_notes(notes: Notes, texts: Texts) -> str:
+    """The notes as they stand in the conversation: sections that say something, without the template's italic lines, each cut at a line end to its
+    limit; with the path of the whole when one was cut.
+    """
+    found = bodies(notes.text, notes.template)
+    sections = [(f"# {title}\n", body) for title, body in found.items() if body.strip()] or [("", notes.text.strip())]
+    shown = "\n\n".join(head + cut_end(body, notes.section_tokens) for head, body in sections)
+    if any(estimate_text(body) > notes.section_tokens for _, body in sections):
+        shown += "\n\n" + render(texts.notes_file, {"path": notes.path}, strict=True)
+    return shown
+
+
+def compact(held: Conversation, notes: Notes, terms: Terms) -> Outcome:
+    """The history that the notes make of the conversation. A result that reaches the limit is Unchanged, and full compaction follows.
+
+    Of what could come back only the plan, tasks, background work and announcements do: the notes name the files, and the newest are in view.
+    """
+    if is_empty(notes.text, notes.template):
+        return Unchanged("The notes say nothing yet.")
+    start = keep_index(held, notes.last_summarised, terms.settings)
+    if isinstance(start, Unchanged):
+        return start
+    values = {"notes": shown_notes(notes, terms.texts), "transcript": transcript_remark(held, terms.texts)}
+    text = render(terms.texts.session_memory_wrapper, values, strict=True)
+    return assemble(held, Part("session-memory", text, start), replace(terms, facts=replace(terms.facts, files=(), skills=())))

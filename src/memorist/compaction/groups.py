@@ -1,0 +1,73 @@
+"""API rounds: one reply of the model and what followed it, up to the next reply. What is dropped when a request is too long (CP-7). Pure.
+
+Source: claude-code.md section 6.5 step 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+
+from msgspec import Struct
+
+from memorist.compaction.result import Unchanged
+from memorist.core.messages import Message, Origin, Text
+from memorist.core.pairing import safe_starts, starts_reply
+
+MARKER_ID = "memorist-cut"
+"""Id of the message that says that the earliest part was left out."""
+
+
+def rounds(messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
+    """The rounds as (start, end). What stands before the first reply is a round as well; a record of the same reply begins no new one."""
+    if not messages:
+        return ()
+    starts = [0]
+    newest: Message | None = None
+    for index, message in enumerate(messages):
+        before = newest if message.reply_id is not None else (messages[index - 1] if index else None)
+        if index and starts_reply(message, before):
+            starts.append(index)
+        if message.role == "assistant":
+            newest = message
+    return tuple(zip(starts, [*starts[1:], len(messages)], strict=True))
+
+
+class Shortened(Struct, frozen=True):
+    """A history without its oldest rounds: what to send, its sizes, and how many messages went."""
+
+    messages: tuple[Message, ...]
+    sizes: tuple[int, ...]
+    dropped: int
+
+
+def drop_oldest(
+    messages: Sequence[Message], sizes: Sequence[int], *, excess: int | None, marker: str, share: float = 0.2
+) -> Shortened | Unchanged:
+    """Drop the oldest rounds until `excess` tokens are gone; `share` of the rounds, at least one, when the excess is not known.
+
+    At least one round stays. Pairs and replies stay whole. When the rest begins with the assistant, a user message with the text `marker` is
+    put first; such a message of an earlier try is taken away before. Unchanged when fewer than two rounds can be told apart.
+    """
+    if messages and messages[0].id == MARKER_ID:
+        messages, sizes = messages[1:], sizes[1:]
+    safe = set(safe_starts(messages))
+    found = rounds(messages)
+    starts = [start for start, _ in found if start in safe and start]
+    if not starts:
+        return Unchanged("The conversation is one round that cannot be divided.")
+    start = _first_kept(starts, sizes, excess, len(found) * share)
+    kept, kept_sizes = tuple(messages[start:]), tuple(sizes[start:])
+    if kept[0].role == "assistant":
+        mark = Message(id=MARKER_ID, role="user", blocks=(Text(marker),), origin=Origin.INJECTED)
+        kept, kept_sizes = (mark, *kept), (0, *kept_sizes)
+    return Shortened(kept, kept_sizes, start)
+
+
+def _first_kept(starts: Sequence[int], sizes: Sequence[int], excess: int | None, count: float) -> int:
+    if excess is None:
+        # The rounds begin at 0, so that dropping k of them starts at the k-th further start.
+        return starts[min(max(1, math.floor(count)), len(starts)) - 1]
+    gone = [0, *accumulate(sizes)]
+    return next((start for start in starts if gone[start] >= excess), starts[-1])

@@ -1,0 +1,188 @@
+"""Where the cache breakpoints of an Anthropic request go (CP-18; claude-code.md sections 3.1 and 3.2). Pure.
+
+One mark on the last system block (the tools stand before it and ride along), one on the last block of the last message that can carry one. A third
+stands at the end of what is unchanged since the last request, where so many blocks follow that the look-back from the last mark would not find
+what was written there: after a turn of many calls, and after every edit of the history, which else would lose all back to the system prompt.
+At most four in all. Marks that the host set stay where they are, as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.core.tokens import BYTES_PER_TOKEN, family_factor
+
+MARKS = 4
+"""Breakpoints that a request may have; the automatic one (`cache_control` beside the messages) counts."""
+
+STRIDE = 15
+"""Blocks after the unchanged beginning above which it gets a mark: the look-back is about 20 (claude-code.md section 3.1), with some to spare."""
+
+Lifetime = Literal["5m", "1h"]
+
+_MINIMA = (
+    (re.compile(r"opus-5"), 512),
+    (re.compile(r"opus-4-7"), 2_048),
+    (re.compile(r"opus-4-[56]|haiku-4-5"), 4_096),
+)
+_MINIMUM = 1_024
+_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+_encode = msgspec.json.Encoder().encode
+
+
+class Place(Struct, frozen=True, order=True):
+    """A block of the request in the order in which the cache sees them: 0 tools, 1 system, 2 messages; the entry; the block in it."""
+
+    part: int
+    entry: int
+    block: int = 0
+
+
+def minimum_tokens(model: str) -> int:
+    """The shortest prefix that the provider caches for this model (claude-code.md section 3.1); 1,024 where no model is named there."""
+    lowered = model.lower()
+    return next((minimum for pattern, minimum in _MINIMA if pattern.search(lowered)), _MINIMUM)
+
+
+def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m") -> JsonObject:
+    """The request with its cache breakpoints; `body` and everything in it stay as they are, and unchanged entries are shared.
+
+    `same` is the number of entries at the start of `messages` that stand as in the request before this one (0 for the first): all that it had where
+    the history only grew, fewer where something in it was edited. A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four
+    are there already, and where its lifetime would break the order of the host's own (longer before shorter). The first `bare` entries are known to
+    carry none of the host's, and are not looked through again.
+    """
+    host = host_marks(body, bare)
+    automatic = isinstance(body.get("cache_control"), dict)
+    free = MARKS - len(host) - automatic
+    marked = body
+    for place in _wanted(body, same, automatic=automatic):
+        lifetime = _fitting(place, host, ttl)
+        if free <= 0 or place in host or lifetime is None:
+            continue
+        marked = _with_mark(marked, place, lifetime)
+        free -= 1
+    return marked
+
+
+def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
+    """The places for marks, most useful first."""
+    wanted: list[Place] = []
+    messages = _list(body.get("messages"))
+    last = None if automatic else _last_markable(messages)
+    if last is not None:
+        wanted.append(last)
+    system = _list(body.get("system"))
+    ends = [index for index, block in enumerate(system) if _markable(block)]
+    if isinstance(body.get("system"), str) and body["system"]:
+        ends = [0]
+    if ends:
+        wanted.append(Place(1, ends[-1]))
+    between = _between(messages, same)
+    if between is not None and between not in wanted:
+        wanted.append(between)
+    needed = minimum_tokens(str(body.get("model", ""))) * BYTES_PER_TOKEN / family_factor(str(body.get("model", "")))
+    return [place for place in wanted if _reaches(body, place, needed)]
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _content(message: object) -> Sequence[object]:
+    """The blocks of a message; a text counts as one block."""
+    content = message.get("content") if isinstance(message, dict) else None
+    return ({"type": "text", "text": content},) if isinstance(content, str) else _list(content)
+
+
+def _markable(block: object) -> bool:
+    if not isinstance(block, dict) or block.get("type") in _UNMARKABLE:
+        return False
+    return block.get("type") != "text" or bool(block.get("text"))
+
+
+def _last_markable(messages: Sequence[object]) -> Place | None:
+    for entry in range(len(messages) - 1, -1, -1):
+        blocks = _content(messages[entry])
+        for index in range(len(blocks) - 1, -1, -1):
+            if _markable(blocks[index]):
+                return Place(2, entry, index)
+    return None
+
+
+def _between(messages: Sequence[object], same: int) -> Place | None:
+    """The end of the unchanged beginning, where so much follows that the look-back from the last mark would not find what was written there."""
+    if not 0 < same < len(messages):
+        return None
+    following = accumulate(len(_content(message)) for message in messages[same:])
+    return _last_markable(messages[:same]) if any(blocks > STRIDE for blocks in following) else None
+
+
+def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
+    """Every mark in the body, also one inside a tool result, with its lifetime; of the messages those from `start` on."""
+    found: dict[Place, str] = {}
+    for part, key in enumerate(("tools", "system")):
+        for index, block in enumerate(_list(body.get(key))):
+            if (lifetime := _lifetime(block)) is not None:
+                found[Place(part, index)] = lifetime
+    for entry, message in enumerate(_list(body.get("messages"))[start:], start):
+        content = message.get("content") if isinstance(message, dict) else None
+        for index, block in enumerate(_list(content)):
+            if (lifetime := _lifetime(block)) is not None:
+                found[Place(2, entry, index)] = lifetime
+    return found
+
+
+def _lifetime(block: object) -> str | None:
+    if not isinstance(block, dict):
+        return None
+    own = block.get("cache_control")
+    if isinstance(own, dict):
+        return str(own.get("ttl", "5m"))
+    inner = block.get("content")
+    return next((lifetime for part in reversed(_list(inner)) if (lifetime := _lifetime(part)) is not None), None)
+
+
+def _fitting(place: Place, host: Mapping[Place, str], asked: Lifetime) -> Lifetime | None:
+    """The lifetime with which a mark here keeps the order of the host's marks; None where none does."""
+    long_after = any(lifetime == "1h" and other > place for other, lifetime in host.items())
+    short_before = any(lifetime != "1h" and other < place for other, lifetime in host.items())
+    if long_after:
+        return None if short_before else "1h"
+    return "5m" if short_before else asked
+
+
+def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
+    """Tools, system blocks and messages up to and including the place's entry."""
+    system = body.get("system")
+    parts = (_list(body.get("tools")), [system] if isinstance(system, str) else _list(system), _list(body.get("messages")))
+    for part, entries in enumerate(parts[: place.part + 1]):
+        yield from entries[: place.entry + 1] if part == place.part else entries
+
+
+def _reaches(body: JsonObject, place: Place, needed: float) -> bool:
+    """Whether the prefix up to this place has the bytes that are needed; counted only until it has."""
+    return any(size >= needed for size in accumulate(len(_encode(entry)) for entry in _prefix(body, place)))
+
+
+def _with_mark(body: JsonObject, place: Place, ttl: Lifetime) -> JsonObject:
+    """The body with one more mark on a system block or a message's block."""
+    control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+    if place.part == 1:
+        value = body["system"]
+        system = [{"type": "text", "text": value}] if isinstance(value, str) else list(value)
+        system[place.entry] = {**system[place.entry], "cache_control": control}
+        return {**body, "system": system}
+    messages = list(body["messages"])
+    blocks = list(_content(messages[place.entry]))
+    block = blocks[place.block]
+    blocks[place.block] = {**block, "cache_control": control} if isinstance(block, dict) else block
+    messages[place.entry] = {**messages[place.entry], "content": blocks}
+    return {**body, "messages": messages}

@@ -1,0 +1,175 @@
+"""Microcompact: old tool results lose their content, nothing else changes (CP-5, CP-6). Pure.
+
+Sources: claude-code.md sections 5.3 to 5.5 and 13.1. By time, the messages themselves are changed: after an hour the provider's cache is cold, so
+rewriting costs nothing more. Before that the messages stay, and the provider is told what to clear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.provider import CLEAR_EDIT, EDITING_BETA, Change, applied_edits, with_edit
+from memorist.compaction.result import Compacted, Cut, Outcome, Unchanged
+from memorist.compaction.settings import CompactionSettings
+from memorist.core.messages import Block, JsonObject, Message, Text, ToolResult
+from memorist.core.tokens import PICTURE_TOKENS, estimate_message, estimate_text
+
+COMPACTABLE = frozenset(
+    {
+        # Claude Code: file read, shells, grep, glob, web search and fetch, edit, write
+        "read", "notebookread", "bash", "bashoutput", "powershell", "grep", "glob", "ls", "websearch", "webfetch", "edit", "multiedit", "write",
+        "notebookedit",
+        # Codex: the same work under its own names
+        "shell", "shell_command", "exec_command", "write_stdin", "unified_exec", "local_shell", "local_shell_call", "container.exec", "read_file",
+        "list_dir", "grep_files", "web_search", "web_fetch", "apply_patch", "view_image",
+        # Names that the two families' tools have elsewhere
+        "view", "create_file", "write_file", "str_replace", "str_replace_based_edit_tool",
+    }
+)  # fmt: skip
+"""Tools whose old results may go, in lower case: what they said can be had again, or is in the files. Agents and MCP tools are not among them."""
+
+CLEARED = "[old tool result cleared; it can be fetched back by its id]"
+"""The fixed text in place of a cleared result, and what tells that it was cleared before."""
+
+_CLEARED_BY_OTHERS = "[Old tool result content cleared]"
+"""What Claude Code writes there (claude-code.md section 5.3); seen in resumed sessions."""
+
+
+def is_compactable(tool: str) -> bool:
+    """Whether results of a tool of this name may be cleared."""
+    return tool.lower() in COMPACTABLE
+
+
+def old_results(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
+    """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Uses that wait for a result do not count."""
+    answered = {result.tool_use_id for message in messages for result in message.tool_results}
+    ids = [use.id for message in messages for use in message.tool_uses if is_compactable(use.name) and use.id in answered]
+    return tuple(dict.fromkeys(ids[: max(0, len(ids) - max(1, keep))]))
+
+
+def by_time(
+    messages: Sequence[Message], *, now: float, last_reply: float | None = None, settings: CompactionSettings, factor: float = 1.0
+) -> Outcome:
+    """Clear all but the newest results when the last reply is an hour old. Times are seconds since the epoch.
+
+    `last_reply` is its time where the messages do not carry one. Unchanged before the hour, without a reply, or when nothing would be saved.
+    """
+    found = last_reply if last_reply is not None else _last_reply(messages)
+    if found is None or not math.isfinite(found) or not math.isfinite(now):
+        return Unchanged("There is no reply whose age is known.")
+    if now - found < settings.micro_gap_minutes * 60:
+        return Unchanged("The provider's cache may still be warm.")
+    return clear(messages, old_results(messages, settings.micro_keep), factor=factor)
+
+
+def _last_reply(messages: Sequence[Message]) -> float | None:
+    newest = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    return None if newest is None else newest.timestamp
+
+
+def clear(messages: Sequence[Message], ids: Sequence[str], *, factor: float = 1.0) -> Outcome:
+    """Put the fixed text in place of these results. Those that are cleared already, or no longer than the text, stay as they are."""
+    wanted = set(ids)
+    cut: list[Cut] = []
+    made = tuple(_cleared(message, wanted, cut, factor) for message in messages)
+    if not cut:
+        return Unchanged("There is no old tool result that would save anything.")
+    before = sum(estimate_message(message, factor) for message in messages)
+    after = sum(estimate_message(message, factor) for message in made)
+    return Compacted(strategy="micro", messages=made, tokens_before=before, tokens_after=after, cut=tuple(cut))
+
+
+def _cleared(message: Message, wanted: set[str], cut: list[Cut], factor: float) -> Message:
+    blocks: list[Block] = []
+    changed = False
+    for block in message.blocks:
+        saved = _saving(block, factor) if isinstance(block, ToolResult) and block.tool_use_id in wanted else 0
+        if isinstance(block, ToolResult) and saved > 0:
+            changed = True
+            cut.append(Cut(block.tool_use_id, saved, "an old tool result"))
+            blocks.append(replace(block, content=(Text(CLEARED),)))
+        else:
+            blocks.append(block)
+    return replace(message, blocks=tuple(blocks)) if changed else message
+
+
+def _saving(result: ToolResult, factor: float) -> int:
+    if result.text in {CLEARED, _CLEARED_BY_OTHERS}:
+        return 0
+    others = sum(1 for part in result.content if not isinstance(part, Text))
+    return estimate_text(result.text, factor) + others * PICTURE_TOKENS - estimate_text(CLEARED, factor)
+
+
+class Pinned(Struct, frozen=True, kw_only=True):
+    """What the provider was told to clear in this session. Every later request says the same, so that its cache stays whole."""
+
+    ids: tuple[str, ...] = ()
+    """Uses whose results are cleared, oldest first."""
+    waiting: tuple[str, ...] = ()
+    """Those that no reply has confirmed yet."""
+    tokens: int = 0
+    """Tokens that the provider had cleared in all, as of its last word."""
+
+
+class MicroBoundary(Struct, frozen=True):
+    """The provider confirmed that these results are gone from its view, and how many tokens that frees. To be written to the transcript."""
+
+    ids: tuple[str, ...]
+    tokens: int
+
+
+def pin(pinned: Pinned, messages: Sequence[Message], keep: int) -> Pinned:
+    """Add the results that are old by now. The same value when there is none."""
+    known = set(pinned.ids)
+    new = tuple(name for name in old_results(messages, keep) if name not in known)
+    return replace(pinned, ids=pinned.ids + new, waiting=pinned.waiting + new) if new else pinned
+
+
+def clearing_edit(pinned: Pinned, messages: Sequence[Message]) -> JsonObject | None:
+    """The edit that makes Anthropic clear the pinned results and no newer one; None when there is nothing to clear.
+
+    The API keeps the newest uses by number. So the number is counted anew for each request, from the use after the newest pinned one to the end,
+    tools that are never cleared included: were those not counted by the API, it would keep more, never clear more.
+    """
+    uses = [use for message in messages for use in message.tool_uses]
+    known = set(pinned.ids)
+    newest = max((index for index, use in enumerate(uses) if use.id in known), default=-1)
+    if newest < 0:
+        return None
+    never = sorted({use.name for use in uses if not is_compactable(use.name)})
+    edit: JsonObject = {
+        "type": CLEAR_EDIT,
+        "trigger": {"type": "tool_uses", "value": 1},
+        "keep": {"type": "tool_uses", "value": len(uses) - newest - 1},
+        "clear_tool_inputs": False,
+    }
+    return {**edit, "exclude_tools": never} if never else edit
+
+
+def cached(body: JsonObject, pinned: Pinned, messages: Sequence[Message]) -> Change:
+    """The Anthropic request that tells what to clear; the request itself when there is nothing, or when the host clears on its own."""
+    edit = clearing_edit(pinned, messages)
+    changed = body if edit is None else with_edit(body, edit)
+    return Change(changed, (EDITING_BETA,) if changed is not body else ())
+
+
+def confirmed(pinned: Pinned, reply: JsonObject) -> tuple[Pinned, MicroBoundary | None]:
+    """Take a reply to a request made by `cached`. The boundary is there only when the reply says that more was cleared than before."""
+    total = sum(edit.tokens for edit in applied_edits(reply) if edit.kind == CLEAR_EDIT)
+    if total <= pinned.tokens or not pinned.waiting:
+        return pinned, None
+    return replace(pinned, waiting=(), tokens=total), MicroBoundary(pinned.waiting, total - pinned.tokens)
+
+
+def forget(pinned: Pinned, messages: Sequence[Message]) -> Pinned:
+    """The pins that still have an object after the history was replaced or cleared by time; the provider's total begins anew."""
+    present = {use.id for message in messages for use in message.tool_uses}
+    cleared = {
+        result.tool_use_id for message in messages for result in message.tool_results if result.text in {CLEARED, _CLEARED_BY_OTHERS}
+    }
+    left = tuple(name for name in pinned.ids if name in present and name not in cleared)
+    return Pinned(ids=left, waiting=left)

@@ -1,0 +1,182 @@
+"""Compaction that a provider does itself, as changes of a request, and what its replies say of it (CP-6, CP-13). Pure.
+
+Sources: claude-code.md section 13 and codex.md section 2.5; the shapes are those of the SDKs anthropic 2 (`BetaCompact20260112EditParam`,
+`BetaClearToolUses20250919EditParam`, `BetaCompactionBlock`) and openai 3 (`ResponseCompactParams`, `CompactedResponse`, `ContextManagement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from memorist.compaction.summary import Unusable
+from memorist.core.messages import JsonObject, Usage
+
+COMPACT_EDIT = "compact_20260112"
+COMPACT_BETA = "compact-2026-01-12"
+CLEAR_EDIT = "clear_tool_uses_20250919"
+EDITING_BETA = "context-management-2025-06-27"
+_THINKING_EDIT = "clear_thinking_20251015"
+
+LEAST_TRIGGER = 50_000
+"""Anthropic takes no smaller trigger for its compaction (claude-code.md section 13.2)."""
+
+_COMPACT_KEYS = (
+    "model", "input", "instructions", "previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+    "service_tier", "image",
+)  # fmt: skip
+
+
+class Change(Struct, frozen=True):
+    """A request as it is to be sent: its body, the beta names for its header, and another endpoint where the provider has one for this."""
+
+    body: JsonObject
+    betas: tuple[str, ...] = ()
+    path: str = ""
+    """Below the API's base URL; empty where the request goes where it would have gone."""
+
+
+class Applied(Struct, frozen=True):
+    """An edit that the provider says it made."""
+
+    kind: str
+    tokens: int
+    tool_uses: int
+
+
+class ProviderSummary(Struct, frozen=True, kw_only=True):
+    """The provider's compaction: what has to be sent back instead of all that stood before it."""
+
+    item: JsonObject
+    """The block or item, as it came. It goes back unchanged."""
+    summary: str
+    """Empty where the provider keeps it to itself."""
+    paused: bool = False
+    """The reply stopped after the compaction, so that messages can be added."""
+
+
+def with_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
+    """The Anthropic request with one more context edit. An edit of the same type that the host set stays, and ours is left out.
+
+    Thinking is cleared first, as the API demands; other edits keep their order.
+    """
+    management = body.get("context_management")
+    edits = _edits(management)
+    if any(each.get("type") == edit["type"] for each in edits):
+        return body
+    ordered = [edit, *edits] if edit["type"] == _THINKING_EDIT else [*edits, edit]
+    return {**body, "context_management": {**(management if isinstance(management, dict) else {}), "edits": ordered}}
+
+
+def _edits(management: object) -> list[JsonObject]:
+    edits = management.get("edits") if isinstance(management, dict) else None
+    return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
+
+
+def anthropic_compaction(body: JsonObject, *, trigger: int, instructions: str = "", pause: bool = False) -> Change:
+    """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000). `instructions` replace its own prompt."""
+    edit: JsonObject = {"type": COMPACT_EDIT, "trigger": {"type": "input_tokens", "value": max(LEAST_TRIGGER, trigger)}}
+    if instructions.strip():
+        edit["instructions"] = instructions
+    if pause:
+        edit["pause_after_compaction"] = True
+    return Change(with_edit(body, edit), (COMPACT_BETA,))
+
+
+def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | Unusable | None:
+    """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed (its content is null)."""
+    block = _newest(reply.get("content"), "compaction")
+    if block is None:
+        return None
+    content = block.get("content")
+    if not isinstance(content, str) or not content:
+        return Unusable("The provider's compaction failed: it has no content.")
+    return ProviderSummary(item=block, summary=content, paused=reply.get("stop_reason") == "compaction")
+
+
+def iterations_usage(reply: JsonObject) -> Usage | None:
+    """Usage of all passes of an Anthropic reply: the usage at the top leaves out what compaction cost. None when the reply names no passes."""
+    usage = reply.get("usage")
+    passes = _objects(usage.get("iterations") if isinstance(usage, dict) else None)
+    total = Usage()
+    for each in passes:
+        total += Usage(
+            input=_count(each, "input_tokens"),
+            cache_read=_count(each, "cache_read_input_tokens"),
+            cache_write=_count(each, "cache_creation_input_tokens"),
+            output=_count(each, "output_tokens"),
+        )
+    return total if passes else None
+
+
+def applied_edits(reply: JsonObject) -> tuple[Applied, ...]:
+    """The context edits that an Anthropic reply confirms."""
+    management = reply.get("context_management")
+    edits = _objects(management.get("applied_edits") if isinstance(management, dict) else None)
+    return tuple(Applied(str(each.get("type")), _count(each, "cleared_input_tokens"), _count(each, "cleared_tool_uses")) for each in edits)
+
+
+def openai_compaction(body: JsonObject, *, threshold: int) -> Change:
+    """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold` tokens. What the host set itself stays."""
+    entries = body.get("context_management")
+    if isinstance(entries, list) and any(isinstance(each, dict) and each.get("type") == "compaction" for each in entries):
+        return Change(body)
+    entry = {"type": "compaction", "compact_threshold": threshold}
+    return Change({**body, "context_management": [*(entries if isinstance(entries, list) else []), entry]})
+
+
+def openai_compact_request(body: JsonObject) -> Change:
+    """A Responses request as one to `/responses/compact`: only the keys that this endpoint takes."""
+    return Change({key: body[key] for key in _COMPACT_KEYS if key in body}, path="/responses/compact")
+
+
+def read_openai_compaction(reply: JsonObject) -> ProviderSummary | Unusable | None:
+    """The compaction item in a Responses reply or in that of `/responses/compact`; None when an ordinary reply has none.
+
+    Unusable when there is not exactly one, or it holds nothing: a history built on it would be empty.
+    """
+    items = [each for each in _objects(reply.get("output")) if each.get("type") == "compaction"]
+    if not items:
+        compacted = reply.get("object") == "response.compaction"
+        return Unusable("The provider's compaction holds no compaction item.") if compacted else None
+    if len(items) > 1:
+        return Unusable("The provider's compaction holds more than one compaction item.")
+    if not isinstance(items[0].get("encrypted_content"), str) or not items[0]["encrypted_content"]:
+        return Unusable("The provider's compaction item is empty.")
+    return ProviderSummary(item=items[0], summary="")
+
+
+def compacted_input(reply: JsonObject) -> list[JsonObject]:
+    """The next input after `/responses/compact`: the reply's items without instructions, calls, their outputs, and reasoning (codex.md section 2.5)."""
+    return [each for each in _objects(reply.get("output")) if each.get("type") == "compaction" or _is_talk(each)]
+
+
+def _is_talk(item: JsonObject) -> bool:
+    return item.get("type", "message") == "message" and item.get("role") in {"user", "assistant"}
+
+
+def from_newest_compaction(items: Sequence[Any]) -> list[Any]:
+    """The entries of a Responses history from its newest compaction item on: what stands before it need not be sent again."""
+    found = (
+        index for index in range(len(items) - 1, -1, -1) if isinstance(items[index], dict) and items[index].get("type") == "compaction"
+    )
+    return list(items[next(found, 0) :])
+
+
+def _newest(value: object, kind: str) -> JsonObject | None:
+    return next((each for each in reversed(_objects(value)) if each.get("type") == kind), None)
+
+
+def _objects(value: object) -> list[JsonObject]:
+    return list(_only_objects(value)) if isinstance(value, list) else []
+
+
+def _only_objects(values: Sequence[object]) -> Iterator[JsonObject]:
+    return (each for each in values if isinstance(each, dict))
+
+
+def _count(value: JsonObject, key: str) -> int:
+    found = value.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0

@@ -1,0 +1,258 @@
+"""Compaction at work in a session: takes the steps that the plan names, asks models, keeps files, and tells what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.compaction import from_session_memory, full, inline, micro
+from memorist.compaction.asking.run import Asking, ask
+from memorist.compaction.budget import Decisions, apply_budget
+from memorist.compaction.conversation import Conversation, conversation, typed
+from memorist.compaction.digest import digest
+from memorist.compaction.from_session_memory import Notes
+from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, replied
+from memorist.compaction.full import Terms
+from memorist.compaction.restore import Facts, ReadFile
+from memorist.compaction.result import Compacted, Outcome, Strategy, Unchanged
+from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.summary import Unusable
+from memorist.compaction.tail import tail
+from memorist.compaction.texts import Texts
+from memorist.compaction.thresholds import Thresholds
+from memorist.core.messages import Message
+from memorist.errors import NothingToDo, StoreError
+from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
+from memorist.formats.recorded import Boundary
+from memorist.forks.spec import ForkLimits, ParentCall, Receipt
+from memorist.ports import Clock, Files, Model
+from memorist.session_memory.follow import Following
+from memorist.session_memory.run import SessionMemory
+from memorist.store.layout import SessionLayout
+
+
+class CompactionMeans(Struct, frozen=True, kw_only=True):
+    """What compaction works with."""
+
+    clock: Clock
+    files: Files
+    model: Model | None
+    settings: CompactionSettings
+    forks: ForkLimits
+    layout: SessionLayout
+    tell: Callable[[Event], None]
+    record: Callable[[Receipt], None]
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """The request that is about to be sent, as far as compaction must know it."""
+
+    messages: tuple[Message, ...]
+    limits: Thresholds
+    parent: ParentCall | None = None
+    manual: Strategy | None = None
+    instructions: str = ""
+    forced: bool = False
+    """The provider refused the request as too long: it must become smaller, whatever the count says."""
+
+
+class Done(Struct, frozen=True):
+    """What a compaction came to: the new history, or None, and the sentence that says why not."""
+
+    result: Compacted | None
+    why: str = ""
+    blocked: bool = False
+    """The request would not leave the model room to answer, and nothing could be done."""
+
+    def boundary(self, *, manual: bool) -> Boundary:
+        """The record of this compaction for the transcript: what was put in, and how many messages stayed."""
+        if self.result is None:
+            raise NothingToDo("no compaction was made, so there is no boundary")
+        ours = tuple(message for message in self.result.messages if message.id.startswith("memorist"))
+        return Boundary(
+            id=self.result.strategy,
+            line=0,
+            trigger="manual" if manual else "auto",
+            tokens_before=self.result.tokens_before,
+            kept=len(self.result.messages) - len(ours),
+            replacement=ours,
+        )
+
+
+class Compactor:
+    """Compaction of one session. Holds what must not be forgotten between requests: decisions, breakers, the user's words."""
+
+    def __init__(self, following: Following, memory: SessionMemory, texts: Texts, means: CompactionMeans) -> None:
+        self._following = following
+        self._memory = memory
+        self._texts = texts
+        self._means = means
+        self._decisions = Decisions()
+        self._breakers = Breakers()
+        self._said: list[str] = []
+        self._last_reply: float | None = None
+
+    def took(self, message: Message) -> None:
+        """A message was added to the conversation; what the user typed is kept word by word (CP-16)."""
+        words = typed(message)
+        if words:
+            self._said.append(words)
+
+    def replied(self, now: float) -> None:
+        """The model has answered at this time."""
+        self._breakers = replied(self._breakers)
+        self._last_reply = now
+
+    def offload(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
+        """Apply the tool result budget to the messages since the last reply; the messages to show instead, None when nothing changes.
+
+        A result is stored before it leaves the conversation. Where the disk refuses, it stays.
+        """
+        folder = self._means.layout.results
+        budgeted = apply_budget(recent, self._decisions, self._means.settings, folder=str(folder))
+        try:
+            for payload in budgeted.payloads:
+                self._means.files.create(folder / payload.name, payload.text.encode("utf-8", "replace"))
+        except StoreError as error:
+            self._means.tell(CompactionFailed("budget", f"the results stay in the conversation: {error}"))
+            return None
+        self._decisions = budgeted.decisions
+        if budgeted.payloads:
+            self._means.tell(ResultsStored(tuple(cut.id for cut in budgeted.cut), sum(cut.tokens for cut in budgeted.cut)))
+        return budgeted.messages if budgeted.messages != tuple(recent) else None
+
+    def due(self, now: float, limits: Thresholds) -> bool:
+        """Whether there is anything to decide before this request. Costs nothing that grows with the conversation."""
+        settings = self._means.settings
+        idle = self._last_reply is not None and now - self._last_reply >= settings.micro_gap_minutes * 60
+        return settings.enabled and (idle or self._following.tokens >= limits.auto)
+
+    async def make_smaller(self, call: Call) -> Done:
+        """Take the plan's steps for this request, in order."""
+        now = self._means.clock.now()
+        held = conversation(
+            call.messages, said=self._said, transcript=str(self._means.layout.transcript), factor=self._following.meter.factor
+        )
+        cleared = self._cleared(call, now)
+        result = cleared if isinstance(cleared, Compacted) else None
+        why, blocked, tried, model_failed = "", False, False, False
+        for step in decide(self._situation(call, held, result, now), self._breakers, self._means.settings):
+            match step:
+                case Way(strategy=strategy) if result is None or result.strategy == "micro":
+                    tried = True
+                    made = await self._way(strategy, held, call)
+                    if isinstance(made, Compacted):
+                        result = made
+                    else:
+                        why = made.why
+                        model_failed = model_failed or strategy in {"full", "inline"}
+                case Stop(why=why):
+                    pass
+                case Guard(limit=limit):
+                    blocked = (result.tokens_after if result else self._following.tokens) >= limit
+                case _:
+                    pass
+        return self._told(call, Done(result, why, blocked), tried=tried, model_failed=model_failed)
+
+    def _told(self, call: Call, done: Done, *, tried: bool, model_failed: bool) -> Done:
+        succeeded = done.result is not None and done.result.strategy != "micro"
+        if tried:
+            move = compacted if succeeded else failed
+            self._breakers = move(self._breakers, model_failed=model_failed)
+        if done.result is not None:
+            trigger = "manual" if call.manual else "too_long" if call.forced else "auto"
+            result = done.result
+            self._means.tell(
+                ConversationCompacted(
+                    result.strategy, trigger, result.tokens_before, result.tokens_after, len(result.cut), len(result.restored)
+                )
+            )
+        elif done.why:
+            self._means.tell(CompactionFailed(call.manual or "auto", done.why))
+        return done
+
+    def _situation(self, call: Call, held: Conversation, cleared: Compacted | None, now: float) -> Situation:
+        used = self._following.tokens
+        freed = cleared.tokens_before - cleared.tokens_after if cleared else 0
+        return Situation(
+            used=max(used, call.limits.auto) if call.forced else used,
+            freed=0 if call.forced else freed,
+            prefix=max(0, used - held.tokens),
+            limits=call.limits,
+            manual=call.manual,
+            instructions=bool(call.instructions),
+            idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
+            has_notes=self._memory.notes() is not None,
+            has_model=self._means.model is not None,
+        )
+
+    def _cleared(self, call: Call, now: float) -> Outcome:
+        if call.manual or call.forced:
+            return Unchanged("Asked for in another way.")
+        return micro.by_time(
+            call.messages, now=now, last_reply=self._last_reply, settings=self._means.settings, factor=self._following.meter.factor
+        )
+
+    async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
+        limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
+        terms = Terms(
+            texts=self._texts, settings=self._means.settings, limit=limit, facts=self._facts(), automatic=call.manual is None
+        )
+        match strategy:
+            case "session-memory":
+                return await self._by_notes(held, terms)
+            case "full" | "inline":
+                return await self._by_model(strategy, held, call, terms)
+            case "structural":
+                return self._by_structure(held, limit)
+            case "tail":
+                return tail(held.messages, limit // 2, factor=held.factor)
+            case "micro":
+                keep = self._means.settings.micro_keep
+                return micro.clear(held.messages, micro.old_results(held.messages, keep), factor=held.factor)
+            case _:
+                return Unchanged(f"The way {strategy!r} is not open for this request.")
+
+    async def _by_notes(self, held: Conversation, terms: Terms) -> Outcome:
+        await self._memory.settled()
+        text, cursor = self._memory.notes(), self._memory.cursor()
+        if text is None:
+            return Unchanged("There are no notes yet.")
+        path, upto = str(self._means.layout.notes), cursor.message if cursor else None
+        return from_session_memory.compact(held, Notes(text=text, path=path, template=self._memory.template, last_summarised=upto), terms)
+
+    async def _by_model(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
+        means = self._means
+        if means.model is None:
+            return Unchanged("No model is set up.")
+        asking = Asking(model=means.model, files=means.files, clock=means.clock, limits=means.forks, record=means.record)
+        summary = await ask(held, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
+        if isinstance(summary, Unusable):
+            return Unchanged(summary.why)
+        if strategy == "inline":
+            return inline.compact(held, inline.HandOver(summary=summary), terms)
+        return full.compact(held, summary, terms)
+
+    def _by_structure(self, held: Conversation, limit: int) -> Outcome:
+        budget = min(limit // 2, self._means.settings.keep_maximum_tokens)
+        cwd = self._following.ledger.cwd
+        made = digest(held.messages, budget, transcript=held.transcript, cwd=cwd, factor=held.factor)
+        return made if made.tokens_after < held.tokens else Unchanged("The result would not be smaller than what it replaces.")
+
+    def _facts(self) -> Facts:
+        """What can come back after a compaction: the task list, and the newest-read files as they are now (CP-8)."""
+        work = self._following.ledger.work
+        newest = sorted((note for note in work.files.files.values() if note.reads), key=lambda note: note.order)[-8:]
+        files = tuple(ReadFile(note.path, self._content(note.path), note.order) for note in newest)
+        tasks = "\n".join(f"- [{task.status}] {task.text}" for task in work.tasks.values())
+        return Facts(files=files, exclude=frozenset({str(self._means.layout.notes)}), tasks=tasks)
+
+    def _content(self, path: str) -> str | None:
+        full_path = Path(self._following.ledger.cwd or "/") / path
+        limit = self._means.settings.restore_file_tokens * 8
+        try:
+            return self._means.files.read(full_path, limit=limit).decode("utf-8", "replace")
+        except (FileNotFoundError, StoreError):
+            return None

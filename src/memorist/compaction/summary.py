@@ -1,0 +1,156 @@
+"""What a model wrote as a summary, read with distrust: unusable answers, orders of ours that leaked, words that the user never said (CP-7, CP-16).
+
+Pure. Sources: claude-code.md section 6.5 steps 7 and 8, section 6.7 ("must never happen"), section 16 item 5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+FINISHED = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
+"""Stop reasons of the three wire formats that say that the model came to its end."""
+
+CUT_OFF = frozenset({"max_tokens", "length", "incomplete", "max_output_tokens", "model_context_window_exceeded"})
+"""Stop reasons that say that it did not."""
+
+ERROR_LENGTH = 400
+"""Characters up to which a text may be nothing but an error message."""
+
+USER_SECTION = "6. User messages: listed below, word by word."
+"""Stands in place of the sixth section (CP-16)."""
+
+LEAST_WORDS = 3
+"""A quotation of fewer words is a name or a term, not something that was said."""
+
+_ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.IGNORECASE | re.DOTALL)
+_SUMMARY = re.compile(r"<summary>(.*)</summary>", re.IGNORECASE | re.DOTALL)
+_OPEN_SUMMARY = re.compile(r"<summary>(.*)\Z", re.IGNORECASE | re.DOTALL)
+_LOOSE_TAG = re.compile(r"</?(?:analysis|summary)>", re.IGNORECASE)
+_ERROR = re.compile(
+    r"\s*(?:api error|error[: ]\s*\d{3}|error:|prompt is too long|request (?:timed out|was aborted|too large)|(?:connection|internal server|rate limit) "
+    r"error|overloaded|credit balance|\{\s*\"(?:type\"\s*:\s*\"error|error)\")",
+    re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"\b(?:do not|don['’]t|never|must not|may not|cannot|not allowed to|without|no)\b[^.\n]{0,16}"
+    r"\b(?:call(?:s|ing)?|us(?:e|ing)|invok(?:e|ing)|run(?:ning)?)\s+(?:any\s+|more\s+|further\s+|the\s+|other\s+)*tools?\b"
+    r"|\bno\s+(?:more\s+|further\s+)?tool (?:calls?|use)\b|\btools? (?:is|are) (?:switched off|disabled|forbidden|not (?:available|allowed))"
+    r"|\b(?:respond|answer|reply)(?:ing)? (?:with|in) (?:plain )?text only\b",
+    re.IGNORECASE,
+)
+_TURN = re.compile(r"\s*(?:\*\*)?[\[<(]?(?:user|human)[\])>]?(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>\S.*)", re.IGNORECASE)
+_LISTED_TURN = re.compile(r"\s*(?:[-*>]|\d+[.)])\s*(?:\*\*)?(?:user|human)(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>[\"“„«].*)", re.IGNORECASE)
+_TAGGED = re.compile(r"<(user|human)>(?P<words>.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_SAYS = re.compile(
+    r"\b(?:user|human)(?:['’]s)?\b[^\n]{0,80}?\b(?:said|says|saying|asked|asks|wrote|writes|told|request(?:ed|s|)|message|words|approv\w+|confirm\w+|"
+    r"agree[ds]?|replied|answer(?:ed|s)?|instruct\w+|state[ds]?|insist\w+|order(?:ed|s)?|allow(?:ed|s)?|want(?:ed|s)?)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»\n]+)[\"”“»]")
+_USER_SECTION = re.compile(
+    r"^(?:#+\s*)?(?:\*\*)?6\.\s*(?:\*\*)?(?:all\s+)?(?:the\s+)?user(?:['’]s)?\s+(?:messages|requests|words|turns)\b[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LATER_SECTION = re.compile(r"^(?:#+\s*)?(?:\*\*)?[789]\.\s*(?:\*\*)?(?:pending|current|next|optional)\b", re.IGNORECASE | re.MULTILINE)
+_SENTENCES = re.compile(r"(?<=[.:;])\s+|\n\s*\n|\n- ")
+_ABOUT_THE_ANSWER = re.compile(r"(?=(?:\S+\s+){4})(?s:.)*\b(?:tools?|answer|hand-over|request|instructions)\b", re.IGNORECASE)
+_BLANKS = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
+_SEVERED = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
+
+
+class Unusable(Struct, frozen=True):
+    """The answer is no summary, and why, in one sentence. The conversation stays as it was."""
+
+    why: str
+
+
+def read_summary(text: str, *, stop_reason: str | None = None, tool_calls: int = 0) -> str | Unusable:
+    """The summary in a model's answer: without its analysis and its tags, blank lines collapsed. Where tags are missing, the text as it is.
+
+    `stop_reason` is the wire's word; `tool_calls` how many tools the answer called.
+    """
+    bare = text.strip()
+    if not bare:
+        return Unusable("The model called a tool instead of writing a summary." if tool_calls else "The summary is empty.")
+    if len(bare) <= ERROR_LENGTH and _ERROR.match(bare):
+        return Unusable("The model's answer is an error message.")
+    if stop_reason in CUT_OFF:
+        return Unusable("The summary was cut off before its end.")
+    rest = _ANALYSIS.sub("", bare)
+    found = _SUMMARY.search(rest)
+    body = found[1] if found else _unclosed(rest, finished=stop_reason in FINISHED)
+    if body is None:
+        return Unusable("The summary was cut off before its end.")
+    body = _BLANKS.sub("\n\n", _LOOSE_TAG.sub("", body)).strip()
+    return body or Unusable("The summary is empty.")
+
+
+def _unclosed(text: str, *, finished: bool) -> str | None:
+    """The text of an answer without a whole summary part; None when it broke off."""
+    opened = _OPEN_SUMMARY.search(text)
+    if opened:
+        return opened[1] if finished else None
+    return None if "<analysis>" in text.lower() and not finished else text
+
+
+class Checked(Struct, frozen=True):
+    """A summary after the check, and the lines that were taken out, as they stood."""
+
+    text: str
+    dropped: tuple[str, ...] = ()
+
+
+def checked(summary: str, said: Sequence[str], orders: Sequence[str] = ()) -> Checked:
+    """Take out what the summary must not say: lines of our own `orders` (the prompts it was asked with) and any ban on tools, the list of user
+    messages (the engine adds that itself), and every line that puts words into the user's mouth which are in none of the messages `said`.
+
+    A line is only dropped for a quotation or for the shape of a user's turn: what a summary says in its own words cannot be checked so.
+    """
+    words = _plain(" \n ".join(said))
+    ours = [_plain(sentence) for order in orders for sentence in _SENTENCES.split(order) if _ABOUT_THE_ANSWER.search(sentence)]
+    kept: list[str] = []
+    dropped: list[str] = []
+    for line in _without_user_section(summary).split("\n"):
+        bad = _leaks(line, ours) or _invents(line, words)
+        (dropped if bad else kept).append(line)
+    text = _BLANKS.sub("\n\n", "\n".join(kept)).strip()
+    return Checked(text, tuple(line.strip() for line in dropped))
+
+
+def _without_user_section(summary: str) -> str:
+    """The summary with the body of its sixth section taken out; the engine writes that from the transcript."""
+    head = _USER_SECTION.search(summary)
+    following = _LATER_SECTION.search(summary, head.end()) if head else None
+    if head is None or following is None:
+        return summary
+    return f"{summary[: head.start()]}{USER_SECTION}\n\n{summary[following.start() :]}"
+
+
+def _leaks(line: str, ours: Sequence[str]) -> bool:
+    plain = _plain(line)
+    return _NO_TOOLS.search(line) is not None or any(order in plain for order in ours)
+
+
+def _invents(line: str, words: str) -> bool:
+    # A listed "User: …" is as often a class of that name; there only a quotation is a turn.
+    turn = _TURN.match(line) or _LISTED_TURN.match(line)
+    claims = [turn["words"]] if turn else []
+    claims += [tag["words"] for tag in _TAGGED.finditer(line)]
+    says = _SAYS.search(line)
+    if says is not None:
+        claims += [quote[1] for quote in _QUOTED.finditer(line) if len(quote[1].split()) >= LEAST_WORDS]
+    return any(not _is_said(claim, words) for claim in claims)
+
+
+def _is_said(claim: str, words: str) -> bool:
+    """Whether every piece of a quotation stands in the user's words; an ellipsis parts pieces."""
+    pieces = [piece for part in _SEVERED.split(claim.strip(' "“”*')) if (piece := _plain(part))]
+    return all(piece in words for piece in pieces)
+
+
+def _plain(text: str) -> str:
+    """Letters and digits only, lower case, one space between words, so that layout and quotation marks do not count."""
+    return " ".join(re.findall(r"\w+", text.lower()))

@@ -1,0 +1,197 @@
+"""What a session writes down and follows: transcript, events, receipts, notes and compaction. The ground of live sessions and of replays."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.run import CompactionMeans, Compactor
+from memorist.compaction.texts import shipped
+from memorist.core.messages import Message
+from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
+from memorist.formats import memorist_jsonl
+from memorist.formats.recorded import Boundary, Head, Measured, RolledBack
+from memorist.forks.spec import ParentCall, Receipt
+from memorist.ports import Clock, Files, Model
+from memorist.session_memory.follow import Following
+from memorist.session_memory.prompt import Texts
+from memorist.session_memory.run import Means, SessionMemory
+from memorist.session_memory.trigger import Due, Host, allowed
+from memorist.settings import Settings
+from memorist.store.events import EventLog
+from memorist.store.layout import SessionLayout
+from memorist.store.lines import LineFile
+from memorist.store.sessions import keep_receipt, keep_session
+from memorist.store.transcript import TranscriptWriter
+
+CLOSE_SECONDS = 60.0
+"""Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
+
+Entry = Head | Message | Boundary | RolledBack | Measured
+
+
+class World(Struct, frozen=True, kw_only=True):
+    """What a session needs from outside."""
+
+    clock: Clock
+    files: Files
+    database: sqlite3.Connection
+    model: Model | None
+    settings: Settings
+    listener: Listener | None = None
+
+
+class Named(Struct, frozen=True, kw_only=True):
+    """Which session it is: its id, the root folder of its project, and its wire format."""
+
+    id: str
+    project: str
+    format: str
+
+
+class Journal:
+    """One session's files and what follows them. Opening it reads what is on disk; the same session has one journal at a time."""
+
+    def __init__(self, named: Named, host: Host, texts: Texts, *, layout: SessionLayout, world: World) -> None:
+        self.named = named
+        self.layout = layout
+        self.world = world
+        self.receipts: list[Receipt] = []
+        self.compacts = host.auto_compact and world.settings.compaction.enabled
+        self.keeps_notes = allowed(replace(host, auto_compact=self.compacts), world.settings.session_memory)
+        self.following = Following(world.settings.session_memory)
+        self._closed = False
+        self._transcript = TranscriptWriter(layout.transcript)
+        self._events = EventLog(layout.events, world.clock)
+        self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
+        self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        self.known = self._take_up()
+        if not self.known:
+            self.record(Head(session=named.id, format="memorist", cwd=named.project))
+        keep_session(
+            world.database, named.id, project=named.project, folder=str(layout.folder), format=named.format, now=world.clock.now()
+        )
+        self.tell(SessionOpened(named.id, named.format, resumed=bool(self.known), messages=len(self.known)))
+
+    def _memory_means(self) -> Means:
+        world = self.world
+        return Means(
+            clock=world.clock,
+            files=world.files,
+            model=world.model,
+            settings=world.settings.session_memory,
+            limits=world.settings.forks,
+            tell=self.tell,
+            keep=self._keep_receipt,
+        )
+
+    def _compaction_means(self) -> CompactionMeans:
+        world = self.world
+        return CompactionMeans(
+            clock=world.clock,
+            files=world.files,
+            model=world.model,
+            settings=world.settings.compaction,
+            forks=world.settings.forks,
+            layout=self.layout,
+            tell=self.tell,
+            record=self._record_fork,
+        )
+
+    def _take_up(self) -> list[str]:
+        """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
+        cursor = self.memory.cursor()
+        known = []
+        recorded = self.layout.transcript
+        for entry in memorist_jsonl.read(LineFile(recorded)) if recorded.exists() and recorded.stat().st_size else ():
+            if isinstance(entry, Message):
+                known.append(entry.id)
+                self.compactor.took(entry)
+            self._follow(entry)
+            if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
+                self.following.updated(self.following.tokens)
+        return known
+
+    def take(self, message: Message) -> Due | None:
+        """Write a message down and follow it; the notes may be due."""
+        self._transcript.append(message)
+        self.compactor.took(message)
+        return self.following.take(message)
+
+    def record(self, entry: Entry) -> Due | None:
+        """Write any entry down and follow it."""
+        match entry:
+            case Message():
+                return self.take(entry)
+            case Boundary():
+                self.replaced(entry)
+                return None
+            case _:
+                self._transcript.append(entry)
+                return self._follow(entry)
+
+    def _follow(self, entry: object) -> Due | None:
+        match entry:
+            case Message():
+                return self.following.take(entry)
+            case Measured(context=context):
+                return self.following.measured(context)
+            case Head():
+                self.following.begin(entry)
+            case RolledBack():
+                self.tell(TurnsRolledBack(entry.turns, entry.messages, entry.line))
+            case Boundary():
+                self.following.history_replaced(entry.replacement)
+        return None
+
+    def replaced(self, boundary: Boundary, kept: tuple[Message, ...] = ()) -> None:
+        """The host or the recorded agent replaced its history; `kept` are the known messages that stayed, where they are at hand."""
+        before = self.following.tokens
+        self._transcript.append(boundary)
+        self.following.history_replaced((*boundary.replacement, *kept))
+        self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
+
+    def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
+        """memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""
+        self._transcript.append(boundary)
+        self.following.history_replaced(messages, measured_before=measured_before)
+
+    def offer(self, due: Due | None, parent: ParentCall | None) -> None:
+        """Have the notes updated in the background if they are due and kept."""
+        if due is not None and self.keeps_notes:
+            self.memory.offer(due, parent)
+
+    async def update(self, due: Due | None) -> None:
+        """The same, and wait for it."""
+        if due is not None and self.keeps_notes:
+            await self.memory.update(due, None)
+
+    def flush(self) -> None:
+        """Hand the transcript to the system."""
+        self._transcript.flush()
+
+    def tell(self, event: Event) -> None:
+        """Write an event down and tell the listener."""
+        self._events.append(event)
+        if self.world.listener is not None:
+            self.world.listener(event)
+
+    def _keep_receipt(self, receipt: Receipt) -> int:
+        self.receipts.append(receipt)
+        return keep_receipt(self.world.database, self.named.id, receipt)
+
+    def _record_fork(self, receipt: Receipt) -> None:
+        number = self._keep_receipt(receipt)
+        self.tell(ForkRan(number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd))
+
+    async def close(self) -> None:
+        """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        await self.memory.drain(CLOSE_SECONDS)
+        self._transcript.close()
+        self.tell(SessionClosed(self.following.messages, self.following.tokens))
+        self._events.close()

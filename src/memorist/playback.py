@@ -1,0 +1,78 @@
+"""A recorded session played through the engine: like live, but updates are waited for, so that every replay of a file gives the same notes."""
+
+from __future__ import annotations
+
+from memorist.compaction.run import Call, Done
+from memorist.compaction.thresholds import Thresholds
+from memorist.core.messages import Message, Origin
+from memorist.errors import NothingToDo
+from memorist.formats.recorded import Boundary
+from memorist.forks.spec import Receipt
+from memorist.journal import Entry, Journal
+from memorist.session_memory.follow import Following
+from memorist.session_memory.trigger import Due
+from memorist.store.layout import SessionLayout
+
+
+class Playback:
+    """Opened by `Memorist.play`."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._window: list[Message] = []
+        self.limits: Thresholds | None = None
+        """When memorist compacts by itself; None leaves it to the recorded agent."""
+
+    @property
+    def layout(self) -> SessionLayout:
+        """Where its files are."""
+        return self._journal.layout
+
+    @property
+    def following(self) -> Following:
+        """What is known of the conversation so far."""
+        return self._journal.following
+
+    def receipts(self) -> list[Receipt]:
+        """What ran in the background, oldest first."""
+        return list(self._journal.receipts)
+
+    async def follow(self, entry: Entry) -> None:
+        """Take the next entry."""
+        due = self._journal.record(entry)
+        if due is not None:
+            await self._journal.update(due)
+        if self.limits is not None:
+            await self._fit(entry, self.limits)
+
+    async def _fit(self, entry: Entry, limits: Thresholds) -> None:
+        """Compact where a live session would have: before the request that this message is part of."""
+        match entry:
+            case Boundary():
+                self._window = [*entry.replacement, *(self._window[-entry.kept :] if entry.kept else ())]
+                return
+            case Message():
+                self._window.append(entry)
+            case _:
+                return
+        if entry.origin is Origin.MODEL:
+            self._journal.compactor.replied(entry.timestamp or 0.0)
+        elif self.following.tokens >= limits.auto and self._journal.compacts:
+            done = await self._journal.compactor.make_smaller(Call(messages=tuple(self._window), limits=limits))
+            self._show(done)
+
+    def _show(self, done: Done) -> None:
+        if done.result is not None and done.result.strategy != "micro":
+            self._window = list(done.result.messages)
+            self._journal.compacted(done.boundary(manual=False), done.result.messages, measured_before=True)
+
+    async def summarise(self) -> str:
+        """Bring the notes up to date and give them. Raises NothingToDo for an empty conversation."""
+        if not self.following.messages:
+            raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
+        await self._journal.memory.update(Due(why="the recording ends", tokens=self.following.tokens), None)
+        return self._journal.memory.notes() or ""
+
+    async def close(self) -> None:
+        """Write everything and let go of the files. May be called twice."""
+        await self._journal.close()

@@ -1,0 +1,178 @@
+"""What a session's model is shown: the host's history, made smaller where it must be, and the way back to what was taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from memorist.compaction.marks import host_marks, mark
+from memorist.compaction.recorded import found
+from memorist.compaction.result import Strategy
+from memorist.compaction.run import Call, Compactor, Done
+from memorist.compaction.thresholds import Thresholds
+from memorist.core.messages import JsonObject, Message
+from memorist.errors import StoreError
+from memorist.formats import memorist_jsonl
+from memorist.forks.spec import ParentCall
+from memorist.host_history import WINDOW, Entry, HostHistory, News
+from memorist.ports import Files
+from memorist.store.layout import SessionLayout
+from memorist.store.lines import LineFile
+from memorist.window import Window
+
+
+class Kept(Struct, frozen=True):
+    """One message of a saved window: a host's by its id, or ours in full."""
+
+    id: str
+    own: Message | None = None
+
+
+class View:
+    """The window of one session, with its compactor. `fit` is called before each request, `body` gives the request to send."""
+
+    def __init__(self, window: Window, history: HostHistory, compactor: Compactor, *, layout: SessionLayout, files: Files) -> None:
+        self._window = window
+        self._history = history
+        self._compactor = compactor
+        self._layout = layout
+        self._files = files
+        self._saved = self._load()
+        self._host_marks = False
+        self._same = 0
+        """Entries at the start of the history that stand as in the last request."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the model is shown something else than the host's history."""
+        return self._window.changed
+
+    def take(self, news: News) -> None:
+        """Take in what came with a request. The first request of a process takes up the window that the last process had saved."""
+        if news.rewritten:
+            self._window.restart(news.entries)
+            self._same = 0
+            self._forget()
+        else:
+            self._window.take(news.entries)
+            self._take_up(news.entries)
+        self._offload(news.entries)
+
+    def _offload(self, entries: Sequence[Entry]) -> None:
+        recent = [message for entry in entries for message in entry.messages]
+        if not any(message.tool_results for message in recent):
+            return
+        shown = self._compactor.offload(recent)
+        if shown is not None:
+            whole = self._window.messages
+            self._show([*whole[: len(whole) - len(recent)], *shown])
+
+    async def fit(
+        self,
+        now: float,
+        limits: Thresholds,
+        *,
+        parent: ParentCall | None,
+        manual: Strategy | None = None,
+        instructions: str = "",
+        forced: bool = False,
+    ) -> Done | None:
+        """Make the window smaller if it is due, asked for or forced; None when there was nothing to decide."""
+        if not (manual or forced or self._compactor.due(now, limits)):
+            return None
+        call = Call(
+            messages=self._window.messages, limits=limits, parent=parent, manual=manual, instructions=instructions, forced=forced
+        )
+        done = await self._compactor.make_smaller(call)
+        if done.result is not None:
+            self._show(done.result.messages)
+        return done
+
+    def _show(self, messages: Sequence[Message]) -> None:
+        known = {id(message) for message in self._window.messages}
+        self._window.rewrite(messages)
+        self._same = 0
+        kept = [Kept(message.id, None if id(message) in known else message) for message in self._window.messages]
+        try:
+            self._files.write(self._layout.window, msgspec.json.encode(kept))
+        except StoreError:
+            # Without it a new process shows the host's history again and compacts it anew; nothing is lost.
+            self._saved = []
+
+    def body(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
+        """The request to send: the very same object when nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
+        body = {**request, key: self._window.items()} if self._window.changed else request
+        if marks:
+            body = self._marked(body)
+        self._same = len(body[key]) if isinstance(body.get(key), list) else 0
+        return body
+
+    def _marked(self, body: JsonObject) -> JsonObject:
+        """Breakpoints for a host that sets none. One that does knows its own ways, and is left alone from then on."""
+        start = max(0, self._same - WINDOW)
+        if not self._host_marks and (body.get("cache_control") or host_marks(body, start)):
+            self._host_marks = True
+        return body if self._host_marks else mark(body, same=self._same, bare=len(body["messages"]))
+
+    def items(self) -> list[Any]:
+        """The history as it was last sent."""
+        return self._window.items() if self._window.changed else self._history.items
+
+    def fetch(self, wanted: str) -> str | None:
+        """The whole text of a message or tool result that is no longer shown in full, by its id; None when the session has none of that id."""
+        path = self._layout.transcript
+        if not path.exists():
+            return None
+        entries = memorist_jsonl.read(LineFile(path))
+        return found((entry for entry in entries if isinstance(entry, Message)), wanted)
+
+    def _load(self) -> list[Kept]:
+        try:
+            return msgspec.json.decode(self._files.read(self._layout.window), type=list[Kept])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return []
+
+    def _take_up(self, entries: Sequence[Entry]) -> None:
+        """Show what the last process had shown, where the host's history still holds it, and then what came after."""
+        saved, self._saved = self._saved, []
+        if not saved:
+            return
+        given = {message.id: message for entry in entries for message in entry.messages}
+        order = [message for entry in entries for message in entry.messages]
+        shown = [kept.own or given.get(kept.id) for kept in saved]
+        last = max((index for index, message in enumerate(order) if any(message is one for one in shown)), default=-1)
+        if all(message is not None for message in shown) and last >= 0:
+            self._window.rewrite([*(message for message in shown if message is not None), *order[last + 1 :]])
+        else:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._saved = []
+        if self._files.facts(self._layout.window) is not None:
+            self._files.remove(self._layout.window)
+
+
+FETCH_NAME = "memorist_fetch"
+
+
+def fetch_tool(name: str) -> JsonObject:
+    """The definition of the tool that fetches back what was taken out, in a wire format; a host that offers it answers its calls by `Session.fetch`."""
+    description = (
+        "Fetch the whole text of an earlier message or tool result that is no longer shown in full, by the id that stands in its place."
+    )
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"id": {"type": "string", "description": "The id of the message or tool result"}},
+        "required": ["id"],
+        "additionalProperties": False,
+    }
+    match name:
+        case "anthropic":
+            return {"name": FETCH_NAME, "description": description, "input_schema": schema}
+        case "openai_responses":
+            return {"type": "function", "name": FETCH_NAME, "description": description, "parameters": schema, "strict": True}
+        case _:
+            return {"type": "function", "function": {"name": FETCH_NAME, "description": description, "parameters": schema}}

@@ -1,0 +1,77 @@
+"""What the model is shown of a conversation: the host's own entries, or what compaction made of them. Pure.
+
+As long as nothing was made smaller the host's request goes out as it is. After a change the window holds the new history; entries that were kept
+are sent as the host wrote them, byte for byte, and only what we put in is written by us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from memorist.core.messages import Message
+from memorist.formats.codec import Codec
+from memorist.host_history import Entry, HostHistory
+
+
+class Shown(Struct, frozen=True):
+    """One entry of the window: a host's entry by its index, or one of ours with its wire form."""
+
+    messages: tuple[Message, ...]
+    index: int | None
+    items: tuple[Any, ...] = ()
+
+
+class Window:
+    """The entries that the next request shows."""
+
+    def __init__(self, codec: Codec, history: HostHistory) -> None:
+        self._codec = codec
+        self._history = history
+        self._shown: list[Shown] = []
+        self.changed = False
+        """Whether the window differs from the host's history."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of the window, in order."""
+        return tuple(message for shown in self._shown for message in shown.messages)
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Add what came with a request."""
+        self._shown += [Shown(entry.messages, entry.index) for entry in entries]
+
+    def restart(self, entries: Sequence[Entry]) -> None:
+        """The host rewrote its history: its own entries are the window again."""
+        self._shown = []
+        self.changed = False
+        self.take(entries)
+
+    def rewrite(self, messages: Sequence[Message]) -> None:
+        """Show these messages instead. Those that are in the window already, the very same objects, keep their wire form."""
+        known = {id(shown.messages[0]): shown for shown in self._shown if shown.messages}
+        new: list[Shown] = []
+        at = 0
+        while at < len(messages):
+            shown = known.get(id(messages[at]))
+            count = 0 if shown is None else len(shown.messages)
+            if shown is not None and all(mine is theirs for mine, theirs in zip(shown.messages, messages[at : at + count], strict=False)):
+                new.append(shown)
+                at += count
+            else:
+                new.append(Shown((messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))))
+                at += 1
+        self._shown = new
+        self.changed = True
+
+    def items(self) -> list[Any]:
+        """The history of the request that shows this window."""
+        items: list[Any] = []
+        for shown in self._shown:
+            if shown.index is None:
+                items += shown.items
+            else:
+                items.append(self._history.item(shown.index))
+        return items

@@ -1,0 +1,195 @@
+"""Old tool results lose their content: by time, or by telling the provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from compaction.histories import STEPS, History, told
+from hypothesis import given, settings
+
+from memorist.compaction.micro import (
+    CLEARED,
+    MicroBoundary,
+    Pinned,
+    by_time,
+    cached,
+    clearing_edit,
+    confirmed,
+    forget,
+    is_compactable,
+    old_results,
+    pin,
+)
+from memorist.compaction.result import Compacted, Unchanged
+from memorist.compaction.settings import CompactionSettings
+from memorist.core.messages import ToolUse
+
+SETTINGS = CompactionSettings()
+HOUR = 3_600.0
+LONG = "a line of output\n" * 40
+
+
+def work(count: int, tool: str = "Bash") -> History:
+    history = History().user("go")
+    for number in range(count):
+        history.runs(f"c{number}", LONG, tool)
+    return history
+
+
+@pytest.mark.covers("CP-5")
+def test_after_an_hour_all_but_the_newest_five_results_are_cleared() -> None:
+    """The others get one fixed text; nothing else of the messages changes."""
+    history = work(8).says("done", at=1_000.0)
+
+    found = by_time(history.messages, now=1_000.0 + HOUR, settings=SETTINGS)
+
+    assert isinstance(found, Compacted)
+    texts = [result.text for message in found.messages for result in message.tool_results]
+    assert texts == [CLEARED] * 3 + [LONG] * 5
+    assert [cut.id for cut in found.cut] == ["c0", "c1", "c2"]
+    assert found.tokens_after < found.tokens_before
+    assert found.messages[0] is history.messages[0]
+
+
+@pytest.mark.covers("CP-5")
+@pytest.mark.parametrize(("at", "now"), [(1_000.0, 1_000.0 + HOUR - 1), (None, 9e9), (float("nan"), 9e9), (1_000.0, float("inf"))])
+def test_before_the_hour_or_without_a_known_time_nothing_happens(at: float | None, now: float) -> None:
+    """59 minutes and 59 seconds; no timestamp; not a number."""
+    assert isinstance(by_time(work(8).says("done", at=at).messages, now=now, settings=SETTINGS), Unchanged)
+
+
+@pytest.mark.covers("CP-5")
+def test_nothing_is_done_where_nothing_is_saved() -> None:
+    """Five results, results as short as the text, results cleared before, tools that are not compactable."""
+    short = History()
+    for number in range(8):
+        short.runs(f"c{number}", "ok")
+    done = by_time(work(8).messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    assert isinstance(done, Compacted)
+
+    for messages in (work(5).messages, short.messages, done.messages, work(8, "mcp__db__read").messages, work(8, "Task").messages):
+        assert isinstance(by_time(messages, now=HOUR, last_reply=0.0, settings=SETTINGS), Unchanged)
+
+
+@pytest.mark.covers("CP-5")
+def test_one_result_is_kept_whatever_the_setting_says() -> None:
+    """Zero means one."""
+    found = by_time(work(3).messages, now=HOUR, last_reply=0.0, settings=CompactionSettings(micro_keep=0))
+
+    assert isinstance(found, Compacted)
+    assert [cut.id for cut in found.cut] == ["c0", "c1"]
+
+
+@pytest.mark.covers("CP-5")
+def test_the_tools_of_both_families_are_compactable() -> None:
+    """Read, shell, search, web, edit and write; not agents, not MCP."""
+    names = ["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write", "shell", "exec_command", "apply_patch", "web_search"]
+
+    assert all(map(is_compactable, names))
+    assert not any(map(is_compactable, ["Task", "Agent", "mcp__files__read", "spawn_agent", "update_plan"]))
+
+
+@pytest.mark.covers("CP-5", "CP-10")
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_clearing_keeps_every_pair_and_is_done_once(steps: list[tuple[str, int]]) -> None:
+    """Over all shapes: ids, order and the newest results stay; a second time there is nothing left to do."""
+    messages = told(steps)
+    found = by_time(messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    if isinstance(found, Unchanged):
+        return
+
+    keys = [[(type(block), getattr(block, "tool_use_id", "")) for block in message.blocks] for message in messages]
+    assert [[(type(block), getattr(block, "tool_use_id", "")) for block in message.blocks] for message in found.messages] == keys
+    assert found.tokens_after < found.tokens_before
+    assert isinstance(by_time(found.messages, now=HOUR, last_reply=0.0, settings=SETTINGS), Unchanged)
+
+
+def cleared_by_api(messages: History, edit: dict[str, Any], *, counts_excluded: bool) -> set[str]:
+    """What the API clears for an edit, under either reading of what `keep` counts."""
+    uses = [use for message in messages.messages for use in message.tool_uses]
+    open_to_it = [use for use in uses if use.name not in edit.get("exclude_tools", [])]
+    kept = (uses if counts_excluded else open_to_it)[-edit["keep"]["value"] :] if edit["keep"]["value"] else []
+    ids = {use.id for use in kept}
+    return {use.id for use in open_to_it if use.id not in ids}
+
+
+@pytest.mark.covers("CP-6")
+@pytest.mark.parametrize("counts_excluded", [True, False])
+def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excluded: bool) -> None:
+    """With tools between that are never cleared, under both readings of the API, and still so when the conversation has grown."""
+    history = work(4).runs("t1", LONG, "Task")
+    for number in range(4, 8):
+        history.runs(f"c{number}", LONG)
+    pinned = pin(Pinned(), history.messages, 5)
+    assert pinned.ids == ("c0", "c1", "c2")
+
+    for _ in range(3):
+        edit = clearing_edit(pinned, history.messages)
+        assert edit is not None
+        assert edit["exclude_tools"] == ["Task"]
+        gone = cleared_by_api(history, edit, counts_excluded=counts_excluded)
+        assert gone <= set(pinned.ids)
+        assert not counts_excluded or gone == set(pinned.ids)
+        history.runs(f"n{len(history.messages)}", LONG)
+
+
+@pytest.mark.covers("CP-6")
+def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
+    """Only the request gains the edit, last in the list; a host that clears on its own is left alone."""
+    history = work(8)
+    pinned = pin(Pinned(), history.messages, 5)
+    thinking = {"type": "clear_thinking_20251015", "keep": "all"}
+    body: dict[str, Any] = {"model": "m", "messages": [1], "context_management": {"edits": [thinking], "x": 1}}
+    own = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
+
+    change = cached(body, pinned, history.messages)
+
+    assert change.body["messages"] is body["messages"]
+    assert [edit["type"] for edit in change.body["context_management"]["edits"]] == ["clear_thinking_20251015", "clear_tool_uses_20250919"]
+    assert change.body["context_management"]["x"] == 1
+    assert change.betas == ("context-management-2025-06-27",)
+    assert body["context_management"]["edits"] == [thinking]
+    assert cached(own, pinned, history.messages).body is own
+    assert cached(body, Pinned(), history.messages).body is body
+
+
+@pytest.mark.covers("CP-6")
+def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
+    """Nothing before, nothing for an empty list, the difference to the running total after, and nothing twice."""
+    pinned = pin(Pinned(), work(8).messages, 5)
+
+    def reply(tokens: int) -> dict[str, Any]:
+        edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": tokens, "cleared_tool_uses": 3}
+        return {"context_management": {"applied_edits": [edit]}}
+
+    assert confirmed(pinned, {}) == (pinned, None)
+    assert confirmed(pinned, {"context_management": {"applied_edits": []}}) == (pinned, None)
+    first, boundary = confirmed(pinned, reply(700))
+    assert boundary == MicroBoundary(("c0", "c1", "c2"), 700)
+    assert confirmed(first, reply(700)) == (first, None)
+    more = pin(first, work(10).messages, 5)
+    assert more.waiting == ("c3", "c4")
+    assert confirmed(more, reply(1_100))[1] == MicroBoundary(("c3", "c4"), 400)
+
+
+@pytest.mark.covers("CP-6")
+def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
+    """After clearing by time the provider has nothing left to clear."""
+    history = work(8)
+    pinned = pin(Pinned(), history.messages, 5)
+    done = by_time(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    assert isinstance(done, Compacted)
+
+    assert forget(pinned, done.messages) == Pinned()
+    assert forget(pinned, history.messages[3:]).ids == ("c1", "c2")
+
+
+@pytest.mark.covers("CP-5")
+def test_a_call_that_waits_is_not_among_the_newest() -> None:
+    """It has no result to keep."""
+    history = work(6).calls(("open", "Bash"))
+
+    assert old_results(history.messages, 5) == ("c0",)
+    assert isinstance(history.messages[-1].blocks[0], ToolUse)

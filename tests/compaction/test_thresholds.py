@@ -1,0 +1,116 @@
+"""Where in the window something happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.thresholds import (
+    BeforeTurn,
+    InlineLimit,
+    InlineTrigger,
+    Manual,
+    MidTurn,
+    ModelSwitch,
+    Moment,
+    Rival,
+    inline_due,
+    inline_limit,
+    percent_left,
+    thresholds,
+)
+
+VECTORS = [
+    # window, output, settings, effective, auto, warning, blocking (claude-code.md sections 6.1 and 17 item 4)
+    (200_000, 32_000, {}, 180_000, 167_000, 147_000, 177_000),
+    (200_000, 32_000, {"enabled": False}, 180_000, 167_000, 160_000, 177_000),
+    (200_000, 8_000, {}, 192_000, 179_000, 159_000, 189_000),
+    (1_000_000, 64_000, {}, 980_000, 967_000, 947_000, 977_000),
+    (200_000, 32_000, {"window": 100_000}, 80_000, 67_000, 47_000, 77_000),
+    (200_000, 32_000, {"window": 1_000_000}, 180_000, 167_000, 147_000, 177_000),
+    (200_000, 32_000, {"percent": 50.0}, 180_000, 90_000, 70_000, 177_000),
+    (200_000, 32_000, {"percent": 99.0}, 180_000, 167_000, 147_000, 177_000),
+    (200_000, 32_000, {"percent": 0.0}, 180_000, 167_000, 147_000, 177_000),
+    (200_000, 32_000, {"percent": 140.0}, 180_000, 167_000, 147_000, 177_000),
+]
+
+
+@pytest.mark.covers("CP-1")
+@pytest.mark.parametrize(("window", "output", "given", "effective", "auto", "warning", "blocking"), VECTORS)
+def test_the_thresholds_are_those_of_the_vectors(
+    window: int, output: int, given: Any, effective: int, auto: int, warning: int, blocking: int
+) -> None:
+    """Window, reserve, overrides that only lower, with and without auto compaction."""
+    found = thresholds(window, output, CompactionSettings(**given))
+
+    assert (found.effective, found.auto, found.warning, found.blocking) == (effective, auto, warning, blocking)
+
+
+@pytest.mark.covers("CP-1")
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 2_000_000), st.integers(0, 200_000), st.none() | st.integers(-5, 2_000_000), st.none() | st.floats(-5, 200))
+def test_thresholds_stand_in_order_in_every_window(window: int, output: int, own: int | None, percent: float | None) -> None:
+    """A small local model gets thresholds inside its window as well, and overrides never raise one."""
+    plain = thresholds(window, output, CompactionSettings())
+    found = thresholds(window, output, CompactionSettings(window=own, percent=percent))
+
+    assert 0 < found.warning <= found.auto <= found.effective <= window
+    assert found.auto <= plain.auto
+    assert found.blocking <= plain.blocking
+
+
+@pytest.mark.covers("CP-1")
+def test_percent_left_counts_down_to_where_something_happens() -> None:
+    """Rounded half up, never below zero, and against the effective window when auto compaction is off."""
+    on = thresholds(200_000, 32_000, CompactionSettings())
+    off = thresholds(200_000, 32_000, CompactionSettings(enabled=False))
+
+    assert [percent_left(on, used) for used in (0, 83_500, 166_165, 167_000, 190_000)] == [100, 50, 1, 0, 0]
+    assert percent_left(off, 90_000) == 50
+
+
+@pytest.mark.covers("CP-12")
+@pytest.mark.parametrize(
+    ("given", "auto", "usable"),
+    [((272_000,), 244_800, 258_400), ((272_000, 95, 11_500), 11_500, 258_400), ((272_000, 80, 900_000), 244_800, 217_600), ((272_000, 95, 0), 244_800, 258_400)],
+)  # fmt: skip
+def test_the_inline_limit_is_nine_tenths_of_the_window_or_less(given: Any, auto: int, usable: int) -> None:
+    """A configured limit only lowers; the usable share holds beside it."""
+    assert inline_limit(*given) == InlineLimit(auto, usable)
+
+
+LIMIT = inline_limit(272_000)
+LARGE = Rival("large", 400_000, inline_limit(400_000))
+SMALL = Rival("small", 272_000, LIMIT)
+TAGGED = Rival("other", 400_000, inline_limit(400_000), "b")
+
+MOMENTS: list[tuple[Moment, int, InlineTrigger | None]] = [
+    (Manual(), 5, InlineTrigger(phase="standalone", reason="user_requested")),
+    (BeforeTurn(0), 244_799, None),
+    (BeforeTurn(1), 244_799, InlineTrigger(phase="pre_turn", reason="context_limit")),
+    (MidTurn(goes_on=True), 244_800, InlineTrigger(phase="mid_turn", reason="context_limit", initial_context="before_last_user")),
+    (MidTurn(goes_on=False), 900_000, None),
+    (MidTurn(goes_on=True), 244_799, None),
+    (ModelSwitch(LARGE, SMALL), 244_801, InlineTrigger(phase="pre_turn", reason="model_downshift", model="previous")),
+    (ModelSwitch(LARGE, SMALL), 244_800, None),
+    (ModelSwitch(SMALL, LARGE), 260_000, None),
+    (ModelSwitch(LARGE, Rival("large", 272_000, LIMIT)), 260_000, None),
+    (
+        ModelSwitch(Rival("x", 400_000, LIMIT, "a"), TAGGED),
+        10,
+        InlineTrigger(phase="pre_turn", reason="comp_hash_changed", model="previous"),
+    ),
+    (ModelSwitch(Rival("x", 400_000, LIMIT, "b"), TAGGED), 10, None),
+    (ModelSwitch(LARGE, TAGGED), 10, None),
+]
+
+
+@pytest.mark.covers("CP-12")
+@pytest.mark.parametrize(("moment", "used", "due"), MOMENTS)
+def test_inline_compaction_is_due_at_the_moments_of_the_table(moment: Moment, used: int, due: InlineTrigger | None) -> None:
+    """Asked for; before a turn with the incoming message counted; in a turn only if it goes on; on a switch, with the previous model."""
+    assert inline_due(moment, used, LIMIT) == due
