@@ -103,10 +103,11 @@ class View:
             self._saved = []
 
     def body(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
-        """The request to send: the very same object when nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
+        """The request to send: the very same object where nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
         body = {**request, key: self._window.items()} if self._window.changed else request
         if marks:
-            body = self._marked(body)
+            # The host's entries may be objects of an SDK; the history has them as they are sent.
+            body = self._marked(body if self._window.changed else {**request, key: self._history.items})
         self._same = len(body[key]) if isinstance(body.get(key), list) else 0
         return body
 

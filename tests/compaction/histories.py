@@ -110,8 +110,6 @@ def _step(history: History, kind: str, name: str, text: str) -> None:
             getattr(history, kind)(text)
         case "huge":
             history.user(WORD * 300_000)
-        case "picture":
-            history.picture()
         case "run":
             history.runs(name, text)
         case "parallel":
@@ -124,12 +122,20 @@ def _step(history: History, kind: str, name: str, text: str) -> None:
             history.interleaved(name + "a", name + "b", name + "c")
         case "items":
             history.items(name, text)
+        case "again":
+            history.runs("same", text)
+        case _:
+            _odd(history, kind, name)
+
+
+def _odd(history: History, kind: str, name: str) -> None:
+    match kind:
+        case "picture":
+            history.picture()
         case "orphan":
             history.without_call(name)
-        case "open":
-            history.calls((name, "Bash"))
         case _:
-            history.runs("same", text)
+            history.calls((name, "Bash"))
 
 
 def parted(before: Sequence[Message], after: Sequence[Message]) -> list[str]:

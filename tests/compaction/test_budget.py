@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from compaction.histories import STEPS, History, told
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from compaction.histories import STEPS, History, told
 from memorist.compaction.budget import Budgeted, Decisions, apply_budget, as_shown, file_name, preview
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Image, Message, Text, ToolResult

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from compaction.histories import STEPS, WORD, History, parted, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.conversation import conversation, last_summary
 from memorist.compaction.from_session_memory import Notes, compact, keep_index, shown_notes
 from memorist.compaction.full import SUMMARY_ID, Terms

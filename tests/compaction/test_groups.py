@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from compaction.histories import STEPS, History, parted, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compaction.histories import STEPS, History, parted, told
 from memorist.compaction.groups import MARKER_ID, Shortened, drop_oldest, rounds
 from memorist.compaction.result import Unchanged
 from memorist.core.tokens import estimate_message

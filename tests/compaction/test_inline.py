@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from compaction.histories import STEPS, WORD, History, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compaction.histories import STEPS, WORD, History, told
 from memorist.compaction.conversation import conversation, typed
 from memorist.compaction.full import Terms
 from memorist.compaction.inline import HAND_OVER_ID, HandOver, compact, retained

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from compaction.histories import STEPS, History, told
 from hypothesis import given, settings
 
+from compaction.histories import STEPS, History, told
 from memorist.compaction.micro import (
     CLEARED,
     MicroBoundary,

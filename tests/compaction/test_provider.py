@@ -81,7 +81,13 @@ def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
     edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 50, "cleared_tool_uses": 2}
 
     assert applied_edits({"context_management": {"applied_edits": [edit, 7]}}) == (Applied("clear_tool_uses_20250919", 50, 2),)
-    for odd in ({}, {"context_management": None}, {"context_management": {"applied_edits": "x"}}, {"context_management": []}):
+    nonsense: list[dict[str, Any]] = [
+        {},
+        {"context_management": None},
+        {"context_management": {"applied_edits": "x"}},
+        {"context_management": []},
+    ]
+    for odd in nonsense:
         assert applied_edits(odd) == ()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from compaction.histories import WORD
 
+from compaction.histories import WORD
 from memorist.compaction.restore import RESTORED_LEAD, Facts, InvokedSkill, ReadFile, restore
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.texts import shipped

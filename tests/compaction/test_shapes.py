@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compaction.histories import WORD, History
 
+from compaction.histories import WORD, History
 from memorist.compaction import from_session_memory, full, inline
 from memorist.compaction.budget import Decisions, apply_budget
 from memorist.compaction.conversation import conversation

@@ -158,3 +158,17 @@ def test_reading_an_answer_never_fails(text: str, stop: str | None, calls: int) 
     found = read_summary(text, stop_reason=stop, tool_calls=calls)
 
     assert isinstance(found, Unusable) or (found == found.strip() and found and "<summary>" not in found)
+
+
+@pytest.mark.covers("CP-15")
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "piece", ["user ", '"', "<analysis>", "<summary>", "<user>", "6. user messages\n", "\n \n", "do not ", 'user said "a b c ']
+)
+def test_hostile_text_is_read_in_little_time(piece: str) -> None:
+    """A quarter of a million characters of the worst kinds."""
+    text = piece * (190_000 // len(piece))
+
+    assert isinstance(read_summary(text), str | Unusable)
+    assert isinstance(checked(text, ["hello"], (TEXTS.full,)), Checked)
+    assert isinstance(read_summary("x" * 200_001), Unusable)

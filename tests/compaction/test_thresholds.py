@@ -76,8 +76,13 @@ def test_percent_left_counts_down_to_where_something_happens() -> None:
 @pytest.mark.covers("CP-12")
 @pytest.mark.parametrize(
     ("given", "auto", "usable"),
-    [((272_000,), 244_800, 258_400), ((272_000, 95, 11_500), 11_500, 258_400), ((272_000, 80, 900_000), 244_800, 217_600), ((272_000, 95, 0), 244_800, 258_400)],
-)  # fmt: skip
+    [
+        ((272_000,), 244_800, 258_400),
+        ((272_000, 95, 11_500), 11_500, 258_400),
+        ((272_000, 80, 900_000), 244_800, 217_600),
+        ((272_000, 95, 0), 244_800, 258_400),
+    ],
+)
 def test_the_inline_limit_is_nine_tenths_of_the_window_or_less(given: Any, auto: int, usable: int) -> None:
     """A configured limit only lowers; the usable share holds beside it."""
     assert inline_limit(*given) == InlineLimit(auto, usable)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from compaction.histories import STEPS, History, parted, told
 from hypothesis import given, settings
 
+from compaction.histories import STEPS, History, parted, told
 from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
 from memorist.core.pairing import OpenCalls, safe_starts, whole_from
 
@@ -29,7 +29,7 @@ def test_a_result_without_its_call_changes_nothing() -> None:
 
 @pytest.mark.covers("CP-10")
 def test_a_history_is_not_cut_inside_a_reply_whose_records_stand_among_results() -> None:
-    """user | reply record, result, reply record, result | user: only the ends of the reply are safe."""
+    """A user, a reply of two records with a result after each, a user: only the ends of the reply are safe."""
     messages = History().user("go").interleaved("a", "b").user("next").messages
 
     assert safe_starts(messages) == (0, 1, 5, 6)

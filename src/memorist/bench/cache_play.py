@@ -7,7 +7,6 @@ brings its text back. Other uses of what was removed leave no trace in a recordi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from msgspec import Struct
@@ -15,8 +14,8 @@ from msgspec import Struct
 from memorist.bench.cache_trace import Call, Piece, Trace
 from memorist.compaction.marks import STRIDE, minimum_tokens
 from memorist.core.tokens import family_factor
-from memorist.models.prices import lookup, price_of, shipped
-from memorist.testing.cache import Block, CacheState, Counts, account_blocks, account_openai_blocks
+from memorist.models.prices import price_of, shipped
+from memorist.testing.cache import LIFETIMES, OPENAI_SECONDS, Block, CacheState, Counts, account_blocks, account_openai_blocks
 
 FETCH_OUTPUT = 100
 """Tokens of a reply that only reads a file again."""
@@ -37,7 +36,11 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Auto compaction's threshold: the window demands room above it."""
     effective: int
     """Nothing larger can be sent."""
-    ttl_seconds: float
+
+    @property
+    def ttl_seconds(self) -> float:
+        """How long the provider keeps a prefix: five minutes for Anthropic's short marks, ten for OpenAI."""
+        return LIFETIMES["5m"] if self.marks else OPENAI_SECONDS
 
     @property
     def factor(self) -> float:
@@ -75,11 +78,13 @@ class Way(Protocol):
 
 
 class Bill(Struct):
-    """What a play has cost: US dollars, calls of all kinds, edits of the history, files fetched again, tokens by what became of them."""
+    """What a play has cost: US dollars, calls of all kinds, times that the history was edited, files fetched again, tokens by what became of them."""
 
     usd: float = 0.0
     calls: int = 0
     resets: int = 0
+    cuts: int = 0
+    """Of these, the times that talk was cut, not only results cleared."""
     fetches: int = 0
     summaries: int = 0
     read: int = 0
@@ -148,6 +153,7 @@ class Play:
         summary = Shown(Piece(f"summary {self.call_number}", 0, "summary"), tokens, self.call_number)
         back = [Shown(piece, self.size(piece), self.call_number) for piece in restored]
         self.history = [summary, *back, *self.history[first_kept:]]
+        self.bill.cuts += 1
 
     def summarise(self) -> None:
         """A call that writes a summary: the whole request, a short prompt, and notes and an analysis of the same size as output."""
@@ -171,6 +177,7 @@ class Play:
             gone += 1
         self.history = self.history[gone:]
         self.bill.resets += 1
+        self.bill.cuts += 1
 
     def _fetch_again(self, call: Call) -> None:
         needed = {name for name in call.edits if name in self._seen}
@@ -191,10 +198,12 @@ class Play:
             key = f"{hash((key, shown.key)):x}"
             tokens += shown.tokens
             blocks.append(Block(key, tokens, None))
-        same = next((index for index, (old, new) in enumerate(zip(self._sent, blocks, strict=False)) if old.key != new.key), len(self._sent))
+        same = next(
+            (index for index, (old, new) in enumerate(zip(self._sent, blocks, strict=False)) if old.key != new.key), len(self._sent)
+        )
         places = {0, len(blocks) - 1, *([same - 1] if 0 < same < len(blocks) - STRIDE else [])}
         for place in places:
-            blocks[place] = blocks[place]._replace(ttl="1h" if self.terms.ttl_seconds > 300 else "5m")
+            blocks[place] = blocks[place]._replace(ttl="5m")
         return blocks
 
     def _send(self, output: int, *, extra: int = 0) -> None:
@@ -225,13 +234,3 @@ class Play:
         bill.plain += counts.input
         bill.output += output
         bill.largest = max(bill.largest, counts.total)
-
-
-def window_of(model: str) -> int | None:
-    """The model's own window."""
-    price = lookup(model, shipped())
-    return None if price is None else price.window
-
-
-Ways = dict[str, Callable[[], Way]]
-"""Ways by name; each is made anew for each session."""

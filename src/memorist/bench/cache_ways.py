@@ -1,15 +1,15 @@
 """The ways of managing a history that the `cache` measurement compares, by their effect in tokens.
 
-| way | what it does |
-|---|---|
-| nothing | until the request does not fit: then the oldest pieces go, just enough of them, at each call |
-| clearing at each request | above 100,000 tokens of whole history, all results but the newest 3 are cleared (`clear_tool_uses` with its defaults; it looks at the whole history each time) |
-| clearing at the threshold | above the auto threshold, the same, and it stays |
-| after an hour | microcompact: results but the newest 5 are cleared when an hour has passed |
-| notes | session memory compact: the notes and the newest 10,000 to 40,000 tokens |
-| summary | full compact: a summary call; the five newest-read files come back, 5,000 tokens each at most |
-| digest | the structural digest and a short tail |
-| by price | all of these edits offered at each call to `economics.choose` |
+- *nothing*: until the request does not fit; then the oldest pieces go, just enough of them, at each call. All other ways end there too.
+- *clearing at each request*: above 100,000 tokens of whole history, all results but the newest 3 are cleared; `clear_tool_uses` with its defaults, which
+  looks at the whole history each time.
+- *clearing at the threshold*: above the auto threshold the same, and what was cleared stays cleared.
+- *clearing after an hour*: time-based microcompact; results but the newest 5 are cleared when an hour has passed.
+- *session memory compact*: the structural notes, and the newest 10,000 to 40,000 tokens.
+- *full compact*: a summary call; the five newest-read files come back, 5,000 tokens of each at most. The summary is taken to be as long as the notes,
+  and the analysis before it as long again.
+- *structural digest*: a text as long as the notes, and the newest 6,000 tokens.
+- *by price*: all of these edits are offered at each call to `economics.choose`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from memorist.bench.cache_play import FETCH_OUTPUT, PLACEHOLDER, SUMMARY_PROMPT, Play, Shown
 from memorist.bench.cache_trace import Piece
-from memorist.compaction.economics import CacheState, Edit, Rates, choose, expected_rest, rates_of
+from memorist.compaction.economics import TALK_FROM, CacheState, Edit, Rates, choose, expected_rest, rates_of
 from memorist.models.prices import MILLION, lookup, shipped
 
 CLEAR_TRIGGER, CLEAR_KEEP = 100_000, 3
@@ -163,10 +163,12 @@ class AtThreshold:
 
 
 class ByPrice:
-    """All edits offered to `economics.choose` at each call. Those that cut talk may be done when they pay from `talk_from` of the auto threshold on (1: only
-    when the window demands it)."""
+    """All edits offered to `economics.choose` at each call.
 
-    def __init__(self, *, talk_from: float = 1.0) -> None:
+    Those that cut talk may be done because they pay from `talk_from` of the auto threshold on; 1 leaves them to when the window demands it.
+    """
+
+    def __init__(self, *, talk_from: float = TALK_FROM) -> None:
         self.talk_from = talk_from
         self._start: int | None = None
 

@@ -15,40 +15,66 @@ RUN = 6
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _WORTHLESS = 1e-9
+_MOST_WORDS = 4
+"""Words or signs in a token, at most."""
+
+_SMALLEST = 12
+"""Tokens below which no extract is tried."""
+
+Run = tuple[str, ...]
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
+def runs(text: str) -> set[Run]:
     """The runs of words in a text."""
     words = _WORD.findall(text)
     return set(zip(*(words[start:] for start in range(RUN)), strict=False)) or {tuple(words)}
 
 
-def choose(found: Sequence[Unit], rates: Sequence[float], room: int, known: Iterable[str]) -> list[Unit]:
-    """The best extracts within `room` tokens: each counts by its rate and its runs of words that `known` texts and the ones chosen so far lack.
+class Choice:
+    """The extracts chosen so far, what they say, and what another one would be worth."""
 
-    Worth only falls as more is chosen, so it is weighed again only for the one that seems best (lazy greedy choice).
+    def __init__(self, found: Sequence[Unit], rates: Sequence[float], known: Iterable[str]) -> None:
+        self.found = found
+        self.rates = rates
+        self.chosen: list[int] = []
+        self._covered: set[Run] = set().union(*(runs(text) for text in known))
+        self._sources: set[Source] = set()
+        self._own: dict[int, set[Run]] = {}
+
+    def cost(self, at: int) -> int:
+        """Tokens that this extract takes, with its heading where that is not there yet."""
+        unit = self.found[at]
+        return estimate_text(unit.text) + 1 + (0 if unit.source in self._sources else heading_cost(unit.source))
+
+    def worth(self, at: int) -> float:
+        """Expected uses of what it alone says, for each token."""
+        if at not in self._own:
+            self._own[at] = runs(self.found[at].text)
+        return self.rates[at] * len(self._own[at] - self._covered) / self.cost(at)
+
+    def take(self, at: int) -> None:
+        """Choose it."""
+        self.chosen.append(at)
+        self._sources.add(self.found[at].source)
+        self._covered |= self._own[at]
+
+
+def choose(found: Sequence[Unit], rates: Sequence[float], room: int, known: Iterable[str]) -> list[Unit]:
+    """The best extracts within `room` tokens, the best first: each counts by its rate and its runs of words that the `known` texts and the ones
+    chosen so far lack.
+
+    Worth falls as more is chosen, so it is weighed again only for the one that seems best (lazy greedy choice).
     """
-    covered: set[tuple[str, ...]] = set()
-    for text in known:
-        covered |= runs(text)
-    chosen: list[Unit] = []
-    have: set[Source] = set()
-    own: dict[int, set[tuple[str, ...]]] = {}
-    queue = [(-4 * rate, at, False) for at, rate in enumerate(rates)]
+    choice = Choice(found, rates, known)
+    queue = [(-_MOST_WORDS * rate, at) for at, rate in enumerate(rates)]
     heapify(queue)
-    smallest = 12
-    while queue and room > smallest:
-        _, at, weighed = heappop(queue)
-        unit = found[at]
-        if at not in own:
-            own[at] = runs(unit.text)
-        cost = estimate_text(unit.text) + 1 + (0 if unit.source in have else heading_cost(unit.source))
-        worth = rates[at] * len(own[at] - covered) / cost
-        if queue and worth < -queue[0][0] and worth > _WORTHLESS:
-            heappush(queue, (-worth, at, True))
+    while queue and room > _SMALLEST:
+        _, at = heappop(queue)
+        worth, cost = choice.worth(at), choice.cost(at)
+        if queue and worth < -queue[0][0]:
+            if worth > _WORTHLESS:
+                heappush(queue, (-worth, at))
         elif cost <= room and worth > _WORTHLESS:
             room -= cost
-            chosen.append(unit)
-            have.add(unit.source)
-            covered |= own[at]
-    return chosen
+            choice.take(at)
+    return [found[at] for at in choice.chosen]

@@ -26,10 +26,10 @@ class Fade(Struct, frozen=True):
 FADES: dict[Kind, Fade] = {
     "call": Fade(-2.5, 0.8),
     "said": Fade(-3.4, 0.8),
-    "file": Fade(-2.7, 1.2),
+    "file": Fade(-3.1, 1.2),
     "output": Fade(-3.3, 1.8),
     "error": Fade(-2.3, 1.5),
-    "change": Fade(-3.0, 1.7),
+    "change": Fade(-2.4, 1.1),
     "thought": Fade(-4.2, 2.0),
     "injected": Fade(-3.8, 1.5),
 }

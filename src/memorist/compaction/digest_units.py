@@ -101,12 +101,12 @@ def _call(base: Source, use: ToolUse, action: Action, root: str) -> Iterator[Pie
     match action:
         case Changes(changes=changes) if changes and (patch := _patch_of(use)):
             names = ", ".join(relative(change.path, root) for change in changes[:3])
-            yield _piece(base, "change", f"patched {names}", changes[0].path, _kept_of_patch(patch))
+            yield _piece(base, "change", f"patched {names}", changes[0].path, patch)
         case Changes(changes=changes) if changes:
             for change in changes[:_CHANGES_LIMIT]:
                 yield _piece(base, "change", f"changed {relative(change.path, root)}", change.path, change.new)
         case Runs(command=command):
-            yield _piece(base, "call", "ran", "", _kept_of_patch(command))
+            yield _piece(base, "call", "ran", "", command)
         case Reads(paths=paths):
             yield _piece(base, "call", "looked at", paths[0] if paths else "", "\n".join(values(use.input)))
         case Plans() | PlansOne():
@@ -123,13 +123,6 @@ def _patch_of(use: ToolUse) -> str:
     """The text of a patch in the form of `apply_patch`, if this call carries one."""
     texts = [use.arguments or "", *values(use.input)]
     return next((text for text in reversed(texts) if _PATCH_START in text), "")
-
-
-def _kept_of_patch(text: str) -> str:
-    """A patch without the lines that it took away; other texts as they are."""
-    if _PATCH_START not in text:
-        return text
-    return "\n".join(line for line in text.split("\n") if not line.startswith("-"))
 
 
 def _result(step: int, result: ToolResult, action: Action | None, root: str) -> Piece:

@@ -22,6 +22,10 @@ from memorist.models.prices import MILLION, Price
 DEFAULT_CALLS = 1.0
 """Calls that are expected of a session of which nothing is known yet."""
 
+TALK_FROM = 0.5
+"""Share of the auto threshold from which an edit that cuts talk may be done because it pays; below it, `Edit.only_forced` is set. By price alone, what was
+said would go as soon as the context has a few ten thousand tokens. Half the threshold keeps most of the saving (`memorist bench cache`)."""
+
 
 class Edit(Struct, frozen=True, kw_only=True):
     """One possible change of what was sent. Places are token counts from the start of the request (tools and system included)."""

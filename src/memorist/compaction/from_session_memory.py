@@ -102,4 +102,4 @@ def compact(held: Conversation, notes: Notes, terms: Terms) -> Outcome:
         return start
     values = {"notes": shown_notes(notes, terms.texts), "transcript": transcript_remark(held, terms.texts)}
     text = render(terms.texts.session_memory_wrapper, values, strict=True)
-    return assemble(held, Part("session-memory", text, start), replace(terms, facts=replace(terms.facts, files=(), skills=())))
+    return assemble(held, Part("session-memory", text, start, "notes"), replace(terms, facts=replace(terms.facts, files=(), skills=())))

@@ -33,6 +33,10 @@ SAID_SHARE = 8
 """The user's words take at most one part in so many of the limit, so that a small window is not filled by them: 20,000 of 167,000 is such a part."""
 
 
+DROPPED_SHOWN = 80
+"""Characters of a dropped line that its record shows."""
+
+
 class FullRequest(Struct, frozen=True):
     """What a summary is asked with: the history, and the user message after it. Sent to a fork, only the text is added to the parent's request."""
 
@@ -120,6 +124,8 @@ class Part(Struct, frozen=True):
     strategy: str
     text: str
     start: int
+    stand_in: str = "summary"
+    """What it is, in a word."""
 
 
 def assemble(held: Conversation, part: Part, terms: Terms) -> Outcome:
@@ -150,7 +156,7 @@ def assemble(held: Conversation, part: Part, terms: Terms) -> Outcome:
         messages=(summary, *again, *kept) if waits else (summary, *kept, *again),
         tokens_before=held.tokens,
         tokens_after=fixed + sum(each.restored.tokens for each in back),
-        cut=tuple(Cut(message.id, size, "replaced by the summary") for message, size in gone),
+        cut=tuple(Cut(message.id, size, f"replaced by the {part.stand_in}") for message, size in gone),
         restored=tuple(restored),
     )
 
@@ -173,7 +179,16 @@ def compact(held: Conversation, summary: str, terms: Terms) -> Outcome:
         return Unchanged("Nothing of the summary could be believed.")
     values = {"summary": clean.text, "transcript": transcript_remark(held, terms.texts)}
     text = render(terms.texts.full_wrapper, values, strict=True)
-    return assemble(held, Part("full", text, kept_start(held.messages)), terms)
+    return with_dropped(assemble(held, Part("full", text, kept_start(held.messages)), terms), clean.dropped)
+
+
+def with_dropped(outcome: Outcome, lines: Sequence[str]) -> Outcome:
+    """The outcome with a record of each line that a summary had to give up."""
+    if isinstance(outcome, Unchanged) or not lines:
+        return outcome
+    why = "neither the user's words nor a fact"
+    gone = (Cut(SUMMARY_ID, estimate_text(line), f"{why}: {line[:DROPPED_SHOWN]}") for line in lines)
+    return replace(outcome, cut=(*outcome.cut, *gone))
 
 
 def transcript_remark(held: Conversation, texts: Texts) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.conversation import Conversation, is_typed, newest_within, typed
-from memorist.compaction.full import Terms
+from memorist.compaction.full import Terms, with_dropped
 from memorist.compaction.result import Compacted, Cut, Outcome, Restored, Unchanged
 from memorist.compaction.summary import checked
 from memorist.core.messages import Message, Origin, Text
@@ -74,7 +74,7 @@ def compact(held: Conversation, over: HandOver, terms: Terms) -> Outcome:
     if after >= limit:
         return Unchanged("The result would fill the window again at once.")
     ids = {message.id for message in users}
-    return Compacted(
+    made_so = Compacted(
         strategy="inline",
         messages=made,
         tokens_before=held.tokens,
@@ -86,3 +86,4 @@ def compact(held: Conversation, over: HandOver, terms: Terms) -> Outcome:
         ),
         restored=tuple(Restored("user", message.id, estimate_message(message, held.factor)) for message in users),
     )
+    return with_dropped(made_so, clean.dropped)

@@ -55,9 +55,11 @@ def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m"
     """The request with its cache breakpoints; `body` and everything in it stay as they are, and unchanged entries are shared.
 
     `same` is the number of entries at the start of `messages` that stand as in the request before this one (0 for the first): all that it had where
-    the history only grew, fewer where something in it was edited. A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four
-    are there already, and where its lifetime would break the order of the host's own (longer before shorter). The first `bare` entries are known to
-    carry none of the host's, and are not looked through again.
+    the history only grew, fewer where something in it was edited. The first `bare` entries are known to carry none of the host's marks, and are
+    not looked through again.
+
+    A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four are there
+    already, and where its lifetime would break the order of the host's own (longer before shorter).
     """
     host = host_marks(body, bare)
     automatic = isinstance(body.get("cache_control"), dict)

@@ -25,9 +25,14 @@ USER_SECTION = "6. User messages: listed below, word by word."
 LEAST_WORDS = 3
 """A quotation of fewer words is a name or a term, not something that was said."""
 
-_ANALYSIS = re.compile(r"<analysis>.*?</analysis>", re.IGNORECASE | re.DOTALL)
-_SUMMARY = re.compile(r"<summary>(.*)</summary>", re.IGNORECASE | re.DOTALL)
-_OPEN_SUMMARY = re.compile(r"<summary>(.*)\Z", re.IGNORECASE | re.DOTALL)
+LONGEST = 200_000
+"""Characters of the longest answer that is read: twice what the reserve of 20,000 tokens can hold (claude-code.md section 6.1)."""
+
+LINE_PIECE = 4_000
+"""Characters of a line that are looked at together; keeps the check linear on hostile text."""
+
+_ANALYSIS_TAG = re.compile(r"<(/?)analysis>", re.IGNORECASE)
+_SUMMARY_TAG = re.compile(r"<(/?)summary>", re.IGNORECASE)
 _LOOSE_TAG = re.compile(r"</?(?:analysis|summary)>", re.IGNORECASE)
 _ERROR = re.compile(
     r"\s*(?:api error|error[: ]\s*\d{3}|error:|prompt is too long|request (?:timed out|was aborted|too large)|(?:connection|internal server|rate limit) "
@@ -77,23 +82,39 @@ def read_summary(text: str, *, stop_reason: str | None = None, tool_calls: int =
         return Unusable("The model called a tool instead of writing a summary." if tool_calls else "The summary is empty.")
     if len(bare) <= ERROR_LENGTH and _ERROR.match(bare):
         return Unusable("The model's answer is an error message.")
-    if stop_reason in CUT_OFF:
-        return Unusable("The summary was cut off before its end.")
-    rest = _ANALYSIS.sub("", bare)
-    found = _SUMMARY.search(rest)
-    body = found[1] if found else _unclosed(rest, finished=stop_reason in FINISHED)
+    if len(bare) > LONGEST:
+        return Unusable("The answer is far longer than any summary.")
+    body = None if stop_reason in CUT_OFF else _body(_without_analysis(bare), finished=stop_reason in FINISHED)
     if body is None:
         return Unusable("The summary was cut off before its end.")
     body = _BLANKS.sub("\n\n", _LOOSE_TAG.sub("", body)).strip()
     return body or Unusable("The summary is empty.")
 
 
-def _unclosed(text: str, *, finished: bool) -> str | None:
-    """The text of an answer without a whole summary part; None when it broke off."""
-    opened = _OPEN_SUMMARY.search(text)
-    if opened:
-        return opened[1] if finished else None
-    return None if "<analysis>" in text.lower() and not finished else text
+def _without_analysis(text: str) -> str:
+    """The text without each part from an opening analysis tag to the next closing one; an opening that is never closed stays."""
+    kept: list[str] = []
+    done = 0
+    opened: int | None = None
+    for tag in _ANALYSIS_TAG.finditer(text):
+        if not tag[1]:
+            opened = tag.start() if opened is None else opened
+        elif opened is not None:
+            kept.append(text[done:opened])
+            done, opened = tag.end(), None
+    return "".join([*kept, text[done:]])
+
+
+def _body(text: str, *, finished: bool) -> str | None:
+    """What stands from the first opening summary tag to the last closing one, the whole text without tags; None when the answer broke off."""
+    tags = list(_SUMMARY_TAG.finditer(text))
+    opening = next((tag for tag in tags if not tag[1]), None)
+    if opening is None:
+        return None if _ANALYSIS_TAG.search(text) and not finished else text
+    closing = next((tag for tag in reversed(tags) if tag[1] and tag.start() > opening.start()), None)
+    if closing is not None:
+        return text[opening.end() : closing.start()]
+    return text[opening.end() :] if finished else None
 
 
 class Checked(Struct, frozen=True):
@@ -138,10 +159,11 @@ def _invents(line: str, words: str) -> bool:
     # A listed "User: …" is as often a class of that name; there only a quotation is a turn.
     turn = _TURN.match(line) or _LISTED_TURN.match(line)
     claims = [turn["words"]] if turn else []
-    claims += [tag["words"] for tag in _TAGGED.finditer(line)]
-    says = _SAYS.search(line)
-    if says is not None:
-        claims += [quote[1] for quote in _QUOTED.finditer(line) if len(quote[1].split()) >= LEAST_WORDS]
+    pieces = [line[start : start + LINE_PIECE] for start in range(0, len(line), LINE_PIECE)]
+    claims += [tag["words"] for piece in pieces for tag in _TAGGED.finditer(piece)]
+    for piece in pieces:
+        quotes = [quote[1] for quote in _QUOTED.finditer(piece) if len(quote[1].split()) >= LEAST_WORDS]
+        claims += quotes if quotes and _SAYS.search(piece) else []
     return any(not _is_said(claim, words) for claim in claims)
 
 

@@ -8,11 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, ToolUse
+from memorist.session_memory.edits import INPUT_LIMIT, changes_in, path_in, text_of
 from memorist.session_memory.patches import Change, parse_patch, patch_in_command
 from memorist.session_memory.shell import command_text, files_read, kind_of, short_command
-
-INPUT_LIMIT = 6_000
-"""Characters of one input value that are looked at."""
 
 SHORT_LIMIT = 160
 """Characters of a command as it is shown."""
@@ -96,20 +94,12 @@ Action = Reads | Changes | Runs | Plans | PlansOne | Asks | Proposes | Delegates
 _SHELLS = frozenset({"bash", "shell", "shell_command", "exec_command", "local_shell", "local_shell_call", "container.exec", "powershell"})
 _READS = frozenset({"read", "notebookread", "view_image", "read_file", "view", "ls", "list_dir", "read_mcp_resource"})
 _SEARCHES = frozenset({"grep", "glob", "grep_files", "search", "websearch", "web_search", "webfetch", "toolsearch"})
-_WRITES = frozenset(
-    {"edit", "multiedit", "write", "notebookedit", "create_file", "write_file", "str_replace", "str_replace_based_edit_tool"}
-)
 _AGENTS = frozenset({"task", "agent", "skill", "spawn_agent"})
 _SILENT = frozenset(
     {"write_stdin", "taskoutput", "bashoutput", "tasklist", "taskget", "wait", "sleep", "killshell", "killbash", "taskstop"}
 )
 _PATH_KEY = re.compile(r"(?:^|_)(?:path|file|filename|filepath|notebook|dir|directory|folder)s?$|(?:Path|File)s?$")
 _PATH_VALUE = re.compile(r"(?:~|\.{1,2})?/?[\w.@+-]+(?:/[\w.@+-]+)+/?|[\w-]+\.\w{1,5}")
-
-
-def text_of(value: object) -> str:
-    """The value if it is a text, cut; else nothing."""
-    return value[:INPUT_LIMIT] if isinstance(value, str) else ""
 
 
 def action_of(call: ToolUse) -> Action:
@@ -137,36 +127,14 @@ def _runs(given: JsonObject, arguments: str | None) -> Action:
 
 
 def _file_action(name: str, given: JsonObject) -> Action | None:
-    path = (
-        text_of(given.get("file_path"))
-        or text_of(given.get("path"))
-        or text_of(given.get("notebook_path"))
-        or text_of(given.get("filePath"))
-    )
-    if name in _READS or (name == "str_replace_based_edit_tool" and given.get("command") == "view"):
+    path = path_in(given)
+    if name in _READS or given.get("command") == "view":
         return Reads((path,) if path else ())
     if name in _SEARCHES:
         what = next((text_of(given[key]) for key in ("pattern", "query", "url", "include") if given.get(key)), "")
         return Reads((path,) if path else (), what[:120])
-    if name in _WRITES and path:
-        return Changes(_edits(path, given))
-    return None
-
-
-def _edits(path: str, given: JsonObject) -> tuple[Change, ...]:
-    many = given.get("edits")
-    if isinstance(many, list):
-        return tuple(_edit(path, each) for each in many[:20] if isinstance(each, dict)) or (Change(path),)
-    return (_edit(path, given),)
-
-
-def _edit(path: str, given: JsonObject) -> Change:
-    whole = next((text_of(given[key]) for key in ("content", "file_text") if isinstance(given.get(key), str)), None)
-    if whole is not None:
-        return Change(path, new=whole, kind="write")
-    old = text_of(given.get("old_string")) or text_of(given.get("old_str"))
-    new = text_of(given.get("new_string")) or text_of(given.get("new_str")) or text_of(given.get("new_source"))
-    return Change(path, old=old, new=new)
+    changes = changes_in(name, given, path)
+    return Changes(changes) if changes else None
 
 
 def _talk_action(name: str, given: JsonObject) -> Action | None:

@@ -85,7 +85,7 @@ class CommandBook:
     def _mend(self, key: str, note: CommandNote, outcome: Outcome) -> None:
         """A success mends the open failures of the same command, or of the same purpose where that is a check."""
         for failure in self.failures[-FAILURE_LIMIT:]:
-            same = failure.key == key or (failure.kind == note.kind and note.kind not in ("look", "run", "merge", "install"))
+            same = failure.key == key or (failure.kind == note.kind and note.kind not in ("look", "run", "merge", "branch", "install"))
             if same and not failure.mended_by:
                 failure.mended_by, failure.mended_line = note.text, outcome.line
 

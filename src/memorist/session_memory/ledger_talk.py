@@ -112,10 +112,12 @@ class Talk:
             return
         self.tail.extend(made)
         del self.tail[:-_TAIL_LIMIT]
-        first = next((each for each in made if each.source == SAID), made[0])
-        self._commands.explained(first.sentence.text)
-        intents = [each for each in made if each.source == INTENT]
-        self._turns.step(intents[-1] if intents else made[0])
+        spoken = [each for each in made if not each.sentence.table]
+        first = next((each for each in spoken if each.source == SAID), spoken[0] if spoken else None)
+        if first is not None:
+            self._commands.explained(first.sentence.text)
+        intents = [each for each in spoken if each.source == INTENT]
+        self._turns.step(next(iter([*reversed(intents), *spoken]), None))
 
     def called(self) -> None:
         """The assistant called a tool: what it said before was not the end of the turn."""

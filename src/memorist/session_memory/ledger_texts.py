@@ -90,14 +90,14 @@ class Pool:
     def add(self, source: str, turn: int, text: str) -> list[Candidate]:
         """Take the sentences of a text; the candidates that it made."""
         made = []
-        for found in sentences(text):
-            kind = _kind(source, found.text)
+        for found in sentences(text, tables=source == SAID):
+            kind = source if found.table else _kind(source, found.text)
             if not kind:
                 continue
             cue = found.cue
-            if kind in (SAID, THOUGHT) and not found.names and len(found.stems) < (3 if cue else 4):
+            if kind in (SAID, THOUGHT) and not found.table and not found.names and len(found.stems) < (3 if cue else 4):
                 continue
-            weight = BASE_WEIGHT[kind] * (1.15 if cue else 1.0) * (1.0 if found.text[-1] in _STOPS else FRAGMENT)
+            weight = BASE_WEIGHT[kind] * (1.15 if cue else 1.0) * (1.0 if found.table or found.text[-1] in _STOPS else FRAGMENT)
             if kind == THOUGHT and found.doubt:
                 weight *= DOUBTED
             self._order += 1

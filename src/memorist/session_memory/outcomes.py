@@ -109,7 +109,7 @@ def outcome_of(result: ToolResult, kind: str, ends: tuple[str, str]) -> Outcome:
 
 
 def _of_run(ok: bool, code: int | None, kind: str, lines: list[str]) -> Outcome:
-    shipping = kind in ("commit", "push", "merge")
+    shipping = kind in ("commit", "push", "merge", "branch")
     telling = [line for line in lines if (_COMMITTED if shipping else _COUNT).match(line) or (not shipping and _GO.match(line))]
     bad = _bad(telling, lines) if kind in ("test", "lint", "typecheck", "build") else ""
     hooks = tuple(line[2:LINE_LIMIT] for line in lines[:40] if line.startswith("$ "))[:4] if kind == "commit" else ()

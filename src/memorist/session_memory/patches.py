@@ -52,6 +52,21 @@ def parse_patch(patch: str) -> tuple[Change, ...]:
     return tuple(changes)
 
 
+def parse_diff(path: str, diff: str) -> Change:
+    """The lines that went and came by a unified diff, or by search-and-replace blocks, of one file."""
+    old: list[str] = []
+    new: list[str] = []
+    side = ""
+    for line in diff[:PATCH_LIMIT].split("\n"):
+        if line.startswith(("+++", "---", "@@", "<<<<<<<", "=======", ">>>>>>>")):
+            side = {"<": "-", "=": "+"}.get(line[0], "") if line[:7] in ("<<<<<<<", "=======") else ""
+        elif line.startswith("+") or side == "+":
+            new.append(line.removeprefix("+"))
+        elif line.startswith("-") or side == "-":
+            old.append(line.removeprefix("-"))
+    return Change(path, "\n".join(old)[:_SIDE_LIMIT], "\n".join(new)[:_SIDE_LIMIT])
+
+
 def patch_in_command(command: str) -> tuple[Change, ...]:
     """The changes of a patch that is fed to `apply_patch` by a command line; empty when there is none."""
     at = command.find("*** Begin Patch")

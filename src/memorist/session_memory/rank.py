@@ -43,6 +43,7 @@ class Line(Struct, frozen=True, gc=False):
     order: tuple[int, ...]
     must: bool = False
     bullet: bool = False
+    table: bool = False
 
 
 def line(section: str, text: str, order: tuple[int, ...], weight: float = 1.0, *, must: bool = False) -> Line:
@@ -114,10 +115,9 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
     taken: set[int] = set()
     for section, floor in floors.items():
         taken |= _fill(chosen, [each for each in rest if each.section == section], floor)
-    left = []
-    for each in rest:
-        if id(each) not in taken and not (chosen.fits(each) and chosen.says_new(each) and chosen.take(each)):
-            left.append(each)
+    left = [
+        each for each in rest if id(each) not in taken and not (chosen.fits(each) and chosen.says_new(each) and chosen.take(each))
+    ]
     for each in left:
         if chosen.spent >= budget:
             break

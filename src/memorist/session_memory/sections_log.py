@@ -32,6 +32,8 @@ TURN_WEIGHT, STEP_WEIGHT, OLD_STEP_WEIGHT = 1.4, 1.1, 0.8
 LAST_STEPS = 3
 """Steps that stand in it always."""
 
+_TAIL = 8
+_SHORT = 70
 _LEADS = re.compile(
     r"^(?:(?:ok(?:ay)?|good|great|perfect|clear|now|so|alright|excellent|first|next|then)\b[,.!:]?\s*(?:[—–-]\s*)?)*"
     r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to)\s+(?:now\s+|also\s+|quickly\s+)?|^now\s+",
@@ -155,9 +157,8 @@ def state_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
     asks = [ask for ask in ledger.talk.asks if ask.how != ANSWERING]
     if asks:
         texts.append(f"Last request: “{shorten(asks[-1].text, 160)}”")
-    words = ledger.talk.tail[:1]
-    if words and len(words[0].sentence.text) < 70:
-        words = ledger.talk.tail[:2]
+    spoken = [each for each in ledger.talk.tail[:_TAIL] if not each.sentence.table]
+    words = spoken[:1] if spoken and len(spoken[0].sentence.text) >= _SHORT else spoken[:2]
     if words:
         used.update(each.order for each in words)
         texts.append(f"Last words of the assistant: {shorten(' '.join(each.sentence.text for each in words), 300)}")
@@ -166,7 +167,7 @@ def state_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
     running = [_running(call.action, root) for call in ledger.work.calls.values()]
     if running:
         texts.append("Without an answer yet: " + ", ".join(each for each in running if each))
-    broken = [each for each in ledger.work.commands.failures if not each.mended_by and each.kind not in ("look", "edit", "run", "merge")][
+    broken = [each for each in ledger.work.commands.failures if not each.mended_by and each.kind not in ("look", "edit", "run", "merge", "branch", "refused")][
         -2:
     ]
     texts.extend(f"Still failing: `{shorten(each.what, 80)}`: {each.line}" for each in broken)

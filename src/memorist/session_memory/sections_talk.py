@@ -28,6 +28,7 @@ _GROUPS = ("", "In its reasoning:", "In an earlier summary:", "In the changed co
 _GROUP_OF = {THOUGHT: 1, EARLIER: 2, COMMENT: 3, SHOWN: 4}
 _PLACES = {COMMIT: RESULTS, PLAN: TASK + "/plan", COMMENT: DOCS, EARLIER: DOCS, SHOWN: DOCS}
 _SHOWN_LIMIT = 8
+_LAST_TABLES = 2
 _OLDER = 0.85
 _MUST_SENTENCES = 4
 _SHORT_ASK = 110
@@ -39,7 +40,7 @@ _MUST_ASKS = 560
 
 def of_sentence(section: str, found: Sentence, order: tuple[int, ...], weight: float, *, must: bool = False) -> Line:
     """A line that is this sentence."""
-    return Line(section, found.text, found.stems, found.keys, found.cost + LINE_OVERHEAD, weight, order, must, found.bullet)
+    return Line(section, found.text, found.stems, found.keys, found.cost + LINE_OVERHEAD, weight, order, must, found.bullet, found.table)
 
 
 def title(ledger: Ledger) -> str:
@@ -104,7 +105,7 @@ def task_text(ledger: Ledger, lines: list[Line]) -> str:
         chosen = sorted(asks[at], key=lambda each: each.order)
         whole = len(ask.sentences) or 1
         times = f" (×{ask.times})" if ask.times > 1 else ""
-        out.append(f"- {how}{joined([(each.order[1], each.text, each.bullet) for each in chosen], whole)}{times}")
+        out.append(f"- {how}{joined(chosen, whole)}{times}")
     return "\n".join(out)
 
 
@@ -113,35 +114,44 @@ def results_text(lines: list[Line]) -> str:
     turns: dict[int, list[Line]] = {}
     for each in sorted(lines, key=lambda each: each.order):
         turns.setdefault(each.order[0], []).append(each)
-    return "\n".join(f"- {joined([(each.order[1], each.text, each.bullet) for each in found], 0)}" for found in turns.values())
+    return "\n".join(f"- {joined(found, 0)}" for found in turns.values())
 
 
-def joined(parts: list[tuple[int, str, bool]], whole: int) -> str:
-    """Sentences put together again: neighbours side by side, list items on their own lines, gaps as an ellipsis.
+def joined(parts: list[Line], whole: int) -> str:
+    """Sentences put together again: neighbours side by side, list items on their own lines, tables below an empty line, gaps as an ellipsis.
 
-    With `whole`, the number of sentences there were, an ellipsis also marks what is missing at the start and the end.
+    The last number of a line's order is its place. With `whole`, the number of sentences there were, an ellipsis also marks what is missing at
+    the start and the end.
     """
     text = ""
-    last = -1 if whole else parts[0][0] - 1
-    listed = False
-    for place, words, bullet in parts:
-        gap = place != last + 1
+    last = -1 if whole else parts[0].order[-1] - 1
+    before = ""
+    for each in parts:
+        gap = each.order[-1] != last + 1
         if not text:
-            text = f"… {words}" if gap else words
-        elif bullet:
-            text += f"\n  - {words}"
-        elif listed:
-            text += f"\n  {words}"
+            text = ("… " if gap else "") + _indented(each)
+        elif each.table or before == "table":
+            text += f"\n\n  {_indented(each)}"
+        elif each.bullet:
+            text += f"\n  - {each.text}"
+        elif before == "bullet":
+            text += f"\n  {each.text}"
         else:
-            text += f" … {words}" if gap and not text.endswith("…") else f" {words}"
-        last, listed = place, bullet
+            text += f" … {each.text}" if gap and not text.endswith("…") else f" {each.text}"
+        last, before = each.order[-1], "table" if each.table else "bullet" if each.bullet else ""
     return text if not whole or last == whole - 1 or text.endswith("…") else f"{text} …"
+
+
+def _indented(each: Line) -> str:
+    """The line's text; a table's rows below each other inside the list item."""
+    return each.text.replace("\n", "\n  ") if each.table else each.text
 
 
 def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
     """Statements of the assistant: final words to the results, causes and rules to the learnings, the rest to the documentation."""
     now = ledger.turns.now.number
     tail = {each.order for each in ledger.talk.tail}
+    tables = {each.order for each in [each for each in ledger.talk.pool.candidates if each.sentence.table][-_LAST_TABLES:]}
     lines = []
     shown = sorted((each for each in ledger.talk.pool.candidates if each.source in (SHOWN, COMMENT)), key=quality, reverse=True)
     skip = skip | {each.order for each in shown[_SHOWN_LIMIT:]}
@@ -152,7 +162,7 @@ def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
         if section:
             age = 1.0 if each.turn == now else _OLDER
             group = (_GROUP_OF.get(each.source, 0),) if section in (DOCS, LEARNED) else ()
-            lines.append(of_sentence(section, each.sentence, (*group, each.turn, each.order), weight * age))
+            lines.append(of_sentence(section, each.sentence, (*group, each.turn, each.order), weight * age, must=each.order in tables))
     return lines
 
 
@@ -170,7 +180,7 @@ def grouped_text(lines: list[Line]) -> str:
 
 def _place(each: Candidate, *, final: bool) -> tuple[str, float]:
     """The section of a candidate, empty for none, and its weight there."""
-    if each.source == FINAL or (final and each.source == SAID):
+    if each.source == FINAL or each.sentence.table or (final and each.source == SAID):
         return RESULTS, max(each.weight, BASE_WEIGHT[FINAL])
     if each.source in (SAID, THOUGHT):
         return LEARNED if each.cue else DOCS, each.weight

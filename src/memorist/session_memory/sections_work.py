@@ -13,7 +13,7 @@ from memorist.session_memory.sentences import shorten
 FILES, FLOW, ERRORS = "Files and Functions", "Workflow", "Errors & Corrections"
 
 _DELETED_ALONE = 3
-_PURPOSES = ("test", "lint", "typecheck", "build", "format", "install", "commit", "push", "merge", "run")
+_PURPOSES = ("test", "lint", "typecheck", "build", "format", "install", "commit", "push", "merge", "branch", "run")
 _CHECKS = frozenset({"test", "lint", "typecheck", "build", "commit"})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from memorist.session_memory.lexicon import name_keys, read, token_cost
 
@@ -31,6 +31,10 @@ _END = re.compile(
 )
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
 _LEAD_IN = re.compile(r".{1,100}:")
+_TABLE = re.compile(r"^ {0,3}\|.*\n {0,3}\|?[ \t:|-]{3,}\n(?: {0,3}\|.*(?:\n|\Z))+", re.MULTILINE)
+TABLE_LIMIT = 2_000
+"""Characters of a table; a longer one ends in a row of ellipses."""
+
 _STYLED_LIMIT = 2_000
 """Characters of a line above which links and emphasis are left in: their search takes time in the square of the length."""
 
@@ -55,6 +59,8 @@ class Sentence(Struct, frozen=True, gc=False):
     """It has a word by which causes, rules and results are told."""
     doubt: bool = False
     """It has a word by which a writer says that he is not sure."""
+    table: bool = False
+    """It is a table: header, rule and rows, a line each."""
 
 
 def sentence(text: str, *, bullet: bool = False) -> Sentence:
@@ -77,10 +83,41 @@ def ends(text: str, limit: int = TEXT_LIMIT) -> str:
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
 
-def sentences(text: str, *, short: bool = False) -> list[Sentence]:
-    """The sentences of a Markdown text, in order. Fenced code and rules are left out; so are very short sentences, unless `short`."""
+def sentences(text: str, *, short: bool = False, tables: bool = False) -> list[Sentence]:
+    """The sentences of a Markdown text, in order. Fenced code and rules are left out; so are very short sentences, unless `short`.
+
+    A table is one sentence with `tables`; else each of its rows is.
+    """
+    text = ends(text)
+    if not tables or "|" not in text:
+        return _plain_sentences(text, short=short)
     found: list[Sentence] = []
-    for paragraph, bullet in _paragraphs(ends(text)):
+    start = 0
+    for match in _TABLE.finditer(text):
+        if "-" in match[0].split("\n", 2)[1] and not text.count("```", 0, match.start()) % 2:
+            found += _plain_sentences(text[start : match.start()], short=short)
+            found.append(_table(match[0]))
+            start = match.end()
+    return found + _plain_sentences(text[start:], short=short)
+
+
+def _table(text: str) -> Sentence:
+    """A table as one sentence, its rows without the space around them."""
+    rows = [" ".join(row.split()) for row in text.strip().split("\n")]
+    kept, size = [], 0
+    for row in rows:
+        size += len(row)
+        if size > TABLE_LIMIT and len(kept) > 2:
+            kept.append("| … |")
+            break
+        kept.append(row)
+    kept[1] = "|" + "---|" * max(kept[0].strip("|").count("|") + 1, 1)
+    return structs.replace(sentence("\n".join(kept)), table=True)
+
+
+def _plain_sentences(text: str, *, short: bool) -> list[Sentence]:
+    found: list[Sentence] = []
+    for paragraph, bullet in _paragraphs(text):
         for part in _split(paragraph):
             cleaned = _closed(shorten(part, SENTENCE_LIMIT))
             if short or _worth(cleaned):

@@ -29,7 +29,8 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "push",
         re.compile(r"\bgit\s+push\b|\bgh\s+pr\s+(?:create|merge|edit)\b|\bgh\s+release\s+create\b|\b(?:npm|yarn|pnpm|cargo)\s+publish\b"),
     ),
-    ("merge", re.compile(r"\bgit\s+(?:merge|rebase|cherry-pick|revert|reset|checkout|switch|stash|branch|tag|worktree|pull)\b(?!-)")),
+    ("merge", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:merge|rebase|cherry-pick|revert|pull)\b(?!-)")),
+    ("branch", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:reset|checkout|switch|stash|branch|tag|worktree|restore)\b(?!-)")),
     ("test", _word("tests?(?!\\s+-[a-z]\\s)|pytest|jest|vitest|rspec|ctest|nextest|unittest|mocha|playwright|test:[\\w:-]+|[\\w-]+:test")),
     ("typecheck", _word("tsc|mypy|pyright|typecheck|type-check|vet|typecheck:[\\w:-]+")),
     ("lint", _word("lint|eslint|ruff|biome|golangci-lint|clippy|flake8|shellcheck|actionlint|pre-commit|check|lint:[\\w:-]+")),
@@ -37,6 +38,16 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("build", _word("build|make|compile|webpack|vite|cmake|msbuild|gradle|mvn|build:[\\w:-]+")),
     ("install", re.compile(r"\b(?:install|npm\s+ci|bun\s+add|uv\s+sync|go\s+mod|pip)\b")),
 )
+_ORDER = (*(kind for kind, _ in _KINDS), "run", "look")
+_CHECKS = frozenset({"test", "lint", "typecheck", "format", "build"})
+_MOVES = re.compile(r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export|for|while|if)\b(?!\S)")
+"""Commands whose arguments are names of files and branches, not of what they run."""
+
+_JOINT = re.compile(r"&&|;|\|\||\n")
+_JOINTS = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
+_RESTORES = re.compile(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
+_RESTORE_LIMIT = 600
+_FILE = re.compile(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
 _LOOKS = re.compile(
     r"(?:sudo\s+|rtk\s+)?(?:ls|cat|sed\s+-n|nl|head|tail|rg|grep|find|fd|tree|pwd|wc|stat|file|which|jq|awk|echo|printf|env|date|sleep|sort|du|cut|command|type|man|diff|whoami|uname|ps|npm\s+(?:view|search|ls|info)|node\s+-[pe]|bun\s+-e|python3?\s+-c|curl"
     r"|git\s+(?:-C\s+\S+\s+)?(?:--no-pager\s+)?(?:status|log|diff|show|branch(?:\s+(?:-\w+|--\S+))*\s*$|blame|ls-files|rev-parse|merge-base|grep|remote|fetch|config|ls-tree|rev-list|describe|stash\s+list|worktree\s+list|tag\s+(?:--list|-l|--points-at)|for-each-ref|shortlog|reflog|cat-file|show-ref)"
@@ -85,13 +96,48 @@ def command_key(short: str) -> str:
 
 
 def kind_of(short: str) -> str:
-    """What a command in its short form is for: `commit`, `push`, `merge`, `test`, `types`, `lint`, `format`, `build`, `install`, `look` or `run`."""
-    if _LOOKS.match(short) and "&&" not in short and ";" not in short:
+    """What a command in its short form is for: `commit`, `push`, `merge`, `branch`, `test`, `typecheck`, `lint`, `format`, `build`, `install`,
+    `look` or `run`. Of several joined ones the weightiest in this order counts, and `look` only where all of them look.
+    """
+    kinds = {_kind_of_one(part) for part in parts_of(short)}
+    return next((kind for kind in _ORDER if kind in kinds), "run")
+
+
+def parts_of(command: str) -> list[str]:
+    """The commands that `&&`, `||`, `;` and line ends join; what stands in quotes does not part them."""
+    if not _JOINT.search(command):
+        return [command]
+    parts: list[str] = []
+    start = 0
+    for joint in _JOINTS.finditer(command):
+        if joint[0][0] not in "'\"":
+            parts.append(command[start : joint.start()].strip())
+            start = joint.end()
+    return [part for part in (*parts, command[start:].strip()) if part]
+
+
+def _kind_of_one(part: str) -> str:
+    part = part.lstrip("( ")
+    if _LOOKS.match(part):
         return "look"
-    for kind, pattern in _KINDS:
-        if pattern.search(short):
-            return kind
-    return "look" if _LOOKS.match(short) else "run"
+    moves = _MOVES.match(part)
+    return next((kind for kind, pattern in _KINDS if not (moves and kind in _CHECKS) and pattern.search(part)), "run")
+
+
+def restored_by(command: str) -> tuple[str, ...]:
+    """The files whose changes a command takes back (`git checkout FILE`, `git restore FILE`); `.` for all of them."""
+    found: list[str] = []
+    for part in parts_of(command[:_RESTORE_LIMIT]):
+        match = _RESTORES.match(part.lstrip("( "))
+        if match is None or "--staged" in part:
+            continue
+        if match[1] == "reset":
+            found += ["."] if "--hard" in part else []
+            continue
+        before, dashes, after = part[match.end() :].partition(" -- ")
+        words = [word for word in (after if dashes else before).split() if not word.startswith("-")]
+        found += [word.strip("'\"") for word in words if dashes or match[1] == "restore" or word == "." or _FILE.fullmatch(word.strip("'\""))]
+    return tuple(found)
 
 
 def files_read(command: str) -> tuple[str, ...]:

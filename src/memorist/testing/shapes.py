@@ -24,7 +24,7 @@ WORDS = 6
 
 
 def shape(messages: Iterable[Message]) -> str:
-    """One line for each block: role, kind, and a label such as `<SUMMARY>`, `<RESTORED …>`, `<USER "first words">` or `Read call-1`. Ends with a newline."""
+    """One line for each block: role, kind, and a label such as `<SUMMARY>`, `<RESTORED …>`, `<USER "first words">` or `Read call-1`."""
     return "".join(f"{message.role:<10}{_line(block, message)}\n" for message in messages for block in message.blocks)
 
 

@@ -1,0 +1,298 @@
+"""A live session that runs past its window: it goes on, within its window, with what matters still in view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from anthropic import AsyncAnthropic
+
+from memorist.core.tokens import estimate_text
+from memorist.engine import Memorist
+from memorist.errors import NothingToDo
+from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
+from memorist.forks.request import MARK
+from memorist.models.prices import Price
+from memorist.models.settings import ModelSettings
+from memorist.ports import Request
+from memorist.session import Session
+from memorist.settings import Settings
+from memorist.testing.clock import FrozenClock
+from memorist.testing.scripted import ScriptedModel
+from memorist.testing.server import ScriptedServer
+from memorist.testing.steps import Call, Fail, Say, Step
+
+MODEL = "claude-made-up"
+WINDOW = 30_000
+PAGE = "The importer reads rows from orders.csv and writes them to the table orders_2024; each row has a price in cents. "
+SETTINGS = Settings(models=ModelSettings(prices={MODEL: Price(window=WINDOW, max_output=1_000, input=3.0, output=15.0)}))
+LONG = f"Done. {PAGE * 60}"
+KEY_WORDS = "Never touch the schema of orders_2024, whatever happens."
+
+
+def size(body: dict[str, Any]) -> int:
+    """Estimated tokens of a request."""
+    return estimate_text(msgspec.json.encode(body).decode())
+
+
+class Host:
+    """An agent loop that never compacts by itself; what it sends is what memorist gives it."""
+
+    def __init__(self, answer: Callable[[Request], Step] | None = None) -> None:
+        self.events: list[Event] = []
+        self.messages: list[dict[str, Any]] = []
+        self.sent: list[dict[str, Any]] = []
+        self.model = ScriptedModel(answer or (lambda request: Say(text=f"Row {len(self.sent)} is in.")), name=f"scripted:{MODEL}")
+
+    async def turn(self, session: Session, text: str) -> None:
+        self.messages.append({"role": "user", "content": text})
+        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "system": "You help.", "messages": self.messages})
+        self.sent.append(msgspec.json.decode(msgspec.json.encode(request)))
+        reply = await self.model.send(Request(format="anthropic", body=request))
+        await session.observe(reply.body)
+        self.messages.append({"role": "assistant", "content": reply.body["content"]})
+
+    def compactions(self) -> list[ConversationCompacted]:
+        return [event for event in self.events if isinstance(event, ConversationCompacted)]
+
+
+@pytest.mark.covers("CP-3", "CP-9", "CP-15", "CP-16")
+async def test_a_conversation_goes_on_past_its_window_again_and_again(tmp_path: Path) -> None:
+    """Without a model: every request stays within the window, the user's limit and the last request are in each, and the host changes nothing."""
+    host = Host()
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, KEY_WORDS)
+        for number in range(60):
+            await host.turn(session, f"Request {number}. {PAGE * 40}")
+            await session.memory.drain(5)
+
+    assert len(host.compactions()) >= 3
+    assert max(size(body) for body in host.sent) < WINDOW
+    for number, body in enumerate(host.sent[1:]):
+        text = msgspec.json.encode(body).decode()
+        assert KEY_WORDS in text
+        assert f"Request {number}. " in text
+    assert len(host.messages) == 2 * 61
+
+
+@pytest.mark.covers("CP-3", "CP-15")
+async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) -> None:
+    """The official SDK against a server that is as strict as the real one about pairs and its window."""
+    events: list[Event] = []
+    messages: list[dict[str, Any]] = []
+
+    def answer(request: Request) -> Step:
+        last = request.body["messages"][-1]["content"]
+        answered = isinstance(last, list) and any(block.get("type") == "tool_result" for block in last)
+        return Say(text="Read.") if answered else Call(name="Read", input={"file_path": f"/shop/part_{len(messages)}.py"})
+
+    with ScriptedServer(answer, window=WINDOW) as server:
+        async with (
+            AsyncAnthropic(base_url=server.url, api_key="none") as client,
+            Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine,
+        ):
+            session = await engine.open("s", listener=events.append)
+            tool = {"name": "Read", "description": "Read a file.", "input_schema": {"type": "object"}}
+            for number in range(80):
+                messages.append({"role": "user", "content": f"Look at part {number}."})
+                while True:
+                    request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "tools": [tool], "messages": messages})
+                    reply = await client.messages.create(**request)
+                    await session.observe(reply)
+                    messages.append({"role": "assistant", "content": reply.content})
+                    results = [
+                        {"type": "tool_result", "tool_use_id": block.id, "content": f"part {number}\n{PAGE * 30}"}
+                        for block in reply.content
+                        if block.type == "tool_use"
+                    ]
+                    if not results:
+                        break
+                    messages.append({"role": "user", "content": results})
+                await session.end_turn()
+                await session.memory.drain(5)
+
+    assert sum(isinstance(event, ConversationCompacted) for event in events) >= 3
+    assert not server.refusals
+
+
+@pytest.mark.covers("CP-7", "CP-14", "CP-16", "FK-1")
+async def test_a_model_sums_up_through_the_parents_cache_and_the_users_words_are_ours(tmp_path: Path) -> None:
+    """With instructions the notes are not enough: the summary is the model's, the user's messages are copied from the transcript."""
+    summary = "<analysis>a</analysis><summary>1. The importer.\n6. All user messages: delete everything.\n7. Pending tasks: none.</summary>"
+    host = Host(lambda request: Say(text=summary if MARK in msgspec.json.encode(request.body).decode() else LONG))
+    async with Memorist(model=host.model, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, KEY_WORDS)
+        for number in range(6):
+            await host.turn(session, f"Request {number}.")
+        done = await session.compact("Keep the names of tables.")
+        await host.turn(session, "And now?")
+    text = msgspec.json.encode(host.sent[-1]).decode()
+
+    assert done.result is not None
+    assert done.result.strategy == "full"
+    assert "The importer." in text
+    assert KEY_WORDS in text
+    assert "delete everything" not in text
+    assert "And now?" in text
+
+
+@pytest.mark.covers("CP-14", "CP-15")
+@pytest.mark.parametrize("answer", ["", "Error: 500", "<summary>cut"], ids=["empty", "an error", "cut off"])
+async def test_a_summary_that_is_none_leaves_the_work_to_the_digest(tmp_path: Path, answer: str) -> None:
+    """The conversation gets smaller all the same, and the user's message is there."""
+    host = Host(lambda request: Say(text=answer or " ") if MARK in msgspec.json.encode(request.body).decode() else Say(text=LONG))
+    async with Memorist(model=host.model, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, KEY_WORDS)
+        for number in range(8):
+            await host.turn(session, f"Request {number}.")
+        done = await session.compact("Keep names.")
+
+    assert done.result is not None
+    assert done.result.strategy == "structural"
+    assert KEY_WORDS in "".join(message.text for message in done.result.messages)
+
+
+@pytest.mark.covers("CP-14")
+async def test_a_model_that_is_gone_costs_no_conversation(tmp_path: Path) -> None:
+    """Every call of the notes' model fails; the session goes on past its window."""
+    from memorist.errors import ModelUnavailable
+
+    gone = ScriptedModel(lambda request: Fail(error=ModelUnavailable("gone")), name="scripted:other")
+    host = Host()
+    async with Memorist(model=gone, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for number in range(40):
+            await host.turn(session, f"Request {number}. {PAGE * 40}")
+            await session.memory.drain(5)
+
+    assert len(host.compactions()) >= 2
+    assert max(size(body) for body in host.sent) < WINDOW
+
+
+@pytest.mark.covers("CP-15")
+async def test_a_request_that_the_provider_refuses_as_too_long_is_made_smaller_once(tmp_path: Path) -> None:
+    """`recover` gives the request to send instead; a second time in the same chain it gives nothing."""
+    host = Host(lambda request: Say(text=LONG))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for number in range(8):
+            await host.turn(session, f"Request {number}.")
+        host.messages.append({"role": "user", "content": "And now?"})
+        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        smaller = await session.recover()
+        again = await session.recover()
+
+    assert smaller is not None
+    assert size(smaller) < size(request)
+    assert "And now?" in msgspec.json.encode(smaller).decode()
+    assert again is None
+
+
+@pytest.mark.covers("CP-4", "CP-17")
+async def test_a_huge_result_goes_to_disk_and_can_be_fetched_back(tmp_path: Path) -> None:
+    """The request shows a start of it and its id; the whole is one call away; the same bytes are sent ever after."""
+    host = Host(lambda request: Call(name="Bash", input={"command": "log"}, id="toolu_log") if len(host.sent) == 1 else Say(text="Seen."))
+    huge = "".join(f"line {number} of the log\n" for number in range(5_000))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, "Read the log.")
+        results = [{"type": "tool_result", "tool_use_id": "toolu_log", "content": huge}]
+        host.messages.append({"role": "user", "content": results})
+        first = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        host.messages.append({"role": "assistant", "content": "Seen."})
+        host.messages.append({"role": "user", "content": "Go on."})
+        second = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        fetched = session.fetch("toolu_log")
+
+    assert "line 4999 of the log" not in msgspec.json.encode(first).decode()
+    assert "toolu_log" in msgspec.json.encode(first).decode()
+    assert [event.ids for event in host.events if isinstance(event, ResultsStored)] == [("toolu_log",)]
+    assert fetched == huge
+    assert unmarked(second["messages"][: len(first["messages"])]) == unmarked(first["messages"])
+    assert host.messages[2]["content"][0]["content"] == huge
+
+
+def unmarked(value: Any) -> Any:
+    """The same without cache marks, which move; a text that became a block to carry one is that text."""
+    if isinstance(value, dict):
+        if isinstance(value.get("content"), str):
+            value = {**value, "content": [{"type": "text", "text": value["content"]}]}
+        return {key: unmarked(inner) for key, inner in value.items() if key != "cache_control"}
+    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.covers("CP-5")
+async def test_after_an_hour_old_results_are_cleared_since_the_cache_is_cold(tmp_path: Path) -> None:
+    """The newest five stay; the others have one fixed text."""
+    clock = FrozenClock()
+    host = Host(lambda request: Call(name="Read", input={"file_path": f"f{len(host.sent)}"}, id=f"toolu_{len(host.sent)}"))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS, clock=clock) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, "Read.")
+        for number in range(1, 9):
+            result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": f"content {number} {PAGE}"}
+            host.messages.append({"role": "user", "content": [result]})
+            request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+            host.sent.append(request)
+            reply = await host.model.send(Request(format="anthropic", body=request))
+            await session.observe(reply.body)
+            host.messages.append({"role": "assistant", "content": reply.body["content"]})
+        host.messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_9", "content": "content 9"}]})
+        clock.advance(61 * 60)
+        after = msgspec.json.encode(await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})).decode()
+
+    assert [number for number in range(1, 10) if f"content {number}" in after] == [5, 6, 7, 8, 9]
+
+
+@pytest.mark.covers("CP-17", "SM-14")
+async def test_a_new_process_shows_what_the_last_one_had_shown(tmp_path: Path) -> None:
+    """The host sends its whole history again; the compaction holds, byte for byte."""
+    host = Host()
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for number in range(30):
+            await host.turn(session, f"Request {number}. {PAGE * 40}")
+            await session.memory.drain(5)
+    before = len(host.compactions())
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        await host.turn(session, "And on.")
+    last, former = host.sent[-1], host.sent[-2]
+
+    assert before >= 1
+    assert len(host.compactions()) == before
+    assert unmarked(last["messages"][: len(former["messages"])]) == unmarked(former["messages"])
+
+
+@pytest.mark.covers("CP-14")
+async def test_where_the_fixed_prefix_fills_the_window_it_says_so_and_does_not_loop(tmp_path: Path) -> None:
+    """A huge system prompt cannot be compacted; nothing is tried again and again."""
+    host = Host()
+    system = PAGE * 600
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for number in range(3):
+            host.messages.append({"role": "user", "content": f"Request {number}."})
+            await session.prepare({"model": MODEL, "max_tokens": 1_000, "system": system, "messages": host.messages})
+            usage = {"input_tokens": 26_000 + number, "output_tokens": 5}
+            content = [{"type": "text", "text": "Yes."}]
+            reply = {"id": f"m{number}", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage}
+            await session.observe(reply)
+            host.messages.append({"role": "assistant", "content": content})
+
+    assert not host.compactions()
+    assert any("cannot make them smaller" in event.why for event in host.events if isinstance(event, CompactionFailed))
+
+
+async def test_an_empty_conversation_cannot_be_compacted(tmp_path: Path) -> None:
+    """One clear sentence."""
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s")
+        with pytest.raises(NothingToDo, match="empty"):
+            await session.compact()
