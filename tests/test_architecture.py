@@ -31,6 +31,7 @@ ORDER = [
     "configuration",
     "host_history",
     "window",
+    "cache_watch",
     "view",
     "journal",
     "session",

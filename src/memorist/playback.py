@@ -55,15 +55,20 @@ class Playback:
                 self._window.append(entry)
             case _:
                 return
+        now = entry.timestamp or 0.0
         if entry.origin is Origin.MODEL:
-            self._journal.compactor.replied(entry.timestamp or 0.0)
-        elif self.following.tokens >= limits.auto and self._journal.compacts:
-            done = await self._journal.compactor.make_smaller(Call(messages=tuple(self._window), limits=limits))
+            self._journal.compactor.replied(now)
+        elif self._journal.compacts and self._journal.compactor.due(now, limits):
+            done = await self._journal.compactor.make_smaller(Call(messages=tuple(self._window), limits=limits, now=now))
             self._show(done)
 
     def _show(self, done: Done) -> None:
-        if done.result is not None and done.result.strategy != "micro":
-            self._window = list(done.result.messages)
+        if done.result is None:
+            return
+        self._window = list(done.result.messages)
+        if done.result.strategy == "micro":
+            self.following.cleared(done.result.tokens_before - done.result.tokens_after)
+        else:
             self._journal.compacted(done.boundary(manual=False), done.result.messages, measured_before=True)
 
     async def summarise(self) -> str:

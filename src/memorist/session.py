@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from memorist.cache_watch import CacheWatch
 from memorist.compaction.result import Strategy
 from memorist.compaction.run import Done
 from memorist.compaction.thresholds import Thresholds, thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
-from memorist.events import FileRead
+from memorist.events import CacheBroke, FileRead
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
 from memorist.forks.spec import ParentCall, Receipt
@@ -47,6 +48,7 @@ class Session:
         self._request: JsonObject | None = None
         self._last: JsonObject | None = None
         self._tried_again = False
+        self._watch = CacheWatch()
         self._limits = limits_of({}, journal.world.settings)
 
     @property
@@ -96,7 +98,7 @@ class Session:
         self._tried_again = False
         if self._journal.compacts:
             await self._fit()
-        return self._to_send(request)
+        return self._to_send(request, rewritten=news.rewritten)
 
     def _items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
@@ -107,10 +109,11 @@ class Session:
             raise FormatError(f"a request of format {self._format!r} holds its history as a list under {key!r}")
         return items
 
-    def _to_send(self, request: JsonObject) -> JsonObject:
+    def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request = request
         self._last = self._view.body(request, self._codec.history_key(), marks=marks)
+        self._watch.sending(self._last, self._codec.history_key(), self._journal.world.clock.now(), rewritten=rewritten)
         return self._last
 
     async def observe(self, reply: object) -> None:
@@ -126,6 +129,9 @@ class Session:
         for message in self._history.observed(answer.messages):
             due = self._journal.take(message) or due
         self._journal.compactor.replied(self._journal.world.clock.now())
+        broke = self._watch.answered(answer.usage)
+        if broke is not None:
+            self._journal.tell(CacheBroke(broke.cause, broke.what, broke.tokens))
         due = due or self.following.reply_ended(answer.usage)
         self._journal.offer(due, self._parent(cast("JsonObject", body)) if due else None)
 
@@ -168,6 +174,8 @@ class Session:
         done = await self._view.fit(
             self._journal.world.clock.now(), self._limits, parent=self._parent(None), manual=manual, instructions=instructions, forced=forced
         )
+        if done is not None and done.result is not None:
+            self._watch.edited()
         if done is not None and done.result is not None and done.result.strategy != "micro":
             self._journal.compacted(done.boundary(manual=manual is not None), done.result.messages)
         return done

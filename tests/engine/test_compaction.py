@@ -13,7 +13,7 @@ from anthropic import AsyncAnthropic
 from memorist.core.tokens import estimate_text
 from memorist.engine import Memorist
 from memorist.errors import NothingToDo
-from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
+from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.forks.request import MARK
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
@@ -288,6 +288,27 @@ async def test_where_the_fixed_prefix_fills_the_window_it_says_so_and_does_not_l
 
     assert not host.compactions()
     assert any("cannot make them smaller" in event.why for event in host.events if isinstance(event, CompactionFailed))
+
+
+@pytest.mark.covers("CP-19")
+async def test_a_broken_cache_is_told_with_its_cause(tmp_path: Path) -> None:
+    """A host that changes its tools in the middle loses the whole prefix; the event names the tool."""
+    host = Host()
+    tools = [{"name": "Read", "description": "Read a file.", "input_schema": {"type": "object"}}]
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        for number, read in enumerate((0, 9_000, 9_500, 300)):
+            if number == 3:
+                tools = [*tools, {"name": "Write", "description": "Write a file.", "input_schema": {"type": "object"}}]
+            host.messages.append({"role": "user", "content": f"Request {number}."})
+            await session.prepare({"model": MODEL, "max_tokens": 1_000, "tools": tools, "messages": host.messages})
+            usage = {"input_tokens": 10, "cache_read_input_tokens": read, "output_tokens": 5}
+            content = [{"type": "text", "text": f"Answer {number}."}]
+            await session.observe({"id": f"m{number}", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage})
+            host.messages.append({"role": "assistant", "content": content})
+
+    broke = [event for event in host.events if isinstance(event, CacheBroke)]
+    assert [(event.cause, "Write" in event.what, event.tokens) for event in broke] == [("tools", True, 9_200)]
 
 
 async def test_an_empty_conversation_cannot_be_compacted(tmp_path: Path) -> None:

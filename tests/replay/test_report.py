@@ -215,7 +215,7 @@ def test_counts_agree_with_the_record() -> None:
     text = page(session()).text
 
     for said in (
-        "messages 30", "turns 4", "tokens at the peak 54,321", "updates of the notes 1", "tokens of notes 1,234", "compactions recorded 1",
+        "messages 30", "turns 4", "tokens at the peak 54,321", "updates of the notes 1", "tokens of notes 1,234", "compactions 1",
         "lines skipped 1", "lines mended 1", "1 file changed, 2 files read.", "5 runs of 1 command, 2 failures.",
         "44 lines with content: 1 skipped, 1 mended, 15 beside the conversation.", "Replayed in 0.25 s.",
     ):  # fmt: skip
@@ -226,7 +226,7 @@ def test_totals_are_the_sums_of_the_sessions() -> None:
     """The header of several sessions adds them up."""
     text = page(session(), session(messages=1_000, turns=6, tokens_peak=7)).text
 
-    assert "sessions 2 messages 1,030 turns 10 tokens at the highest peak 54,321 updates of the notes 2 compactions recorded 2" in text
+    assert "sessions 2 messages 1,030 turns 10 tokens at the highest peak 54,321 updates of the notes 2 compactions 2" in text
 
 
 def test_where_the_session_comes_from_is_told_without_its_folders() -> None:

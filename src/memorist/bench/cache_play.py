@@ -1,8 +1,9 @@
 """Playing a session against the cache accounting of the loopback server, while something manages the history between calls.
 
 Each recorded reply is one call; its cost is the accounted input and the recorded output at the model's prices. What the model no longer sees it has
-to fetch again: before a reply that edits a file whose text was shown earlier but is no longer in the request, one more call reads the file and
-brings its text back. Other uses of what was removed leave no trace in a recording and are not counted.
+to fetch again: a result that was cleared before the model saw it, and, before a reply that edits a file, the file's text where it was shown earlier but
+is no longer in the request. Each takes one more call that brings the text back. Other uses of what was removed leave no trace in a recording and are
+not counted.
 """
 
 from __future__ import annotations
@@ -180,15 +181,21 @@ class Play:
         self.bill.cuts += 1
 
     def _fetch_again(self, call: Call) -> None:
+        unseen = [shown.piece for shown in self.history if shown.cleared and shown.call == self.call_number]
+        for piece in unseen:
+            self._fetch(piece.key, piece.tokens, piece.shows)
         needed = {name for name in call.edits if name in self._seen}
         if needed:
             needed -= {name for shown in self.history if not shown.cleared for name in shown.piece.shows}
         for name in sorted(needed):
-            self.bill.fetches += 1
-            self._send(FETCH_OUTPUT)
-            key = f"again {name} {self.call_number}"
-            self._add((Piece(key + "?", FETCH_OUTPUT, "reply"), Piece(key, self._seen[name], "result", (name,))))
-            self._truncate()
+            self._fetch(name, self._seen[name], (name,))
+
+    def _fetch(self, what: str, tokens: int, shows: tuple[str, ...]) -> None:
+        self.bill.fetches += 1
+        self._send(FETCH_OUTPUT)
+        key = f"again {what} {self.call_number}"
+        self._add((Piece(key + "?", FETCH_OUTPUT, "reply"), Piece(key, tokens, "result", shows)))
+        self._truncate()
 
     def _blocks(self) -> list[Block]:
         """The request as the accounting takes it, with the marks of `compaction.marks`."""

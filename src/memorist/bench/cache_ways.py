@@ -8,7 +8,8 @@
 - *session memory compact*: the structural notes, and the newest 10,000 to 40,000 tokens.
 - *full compact*: a summary call; the five newest-read files come back, 5,000 tokens of each at most. The summary is taken to be as long as the notes,
   and the analysis before it as long again.
-- *structural digest*: a text as long as the notes, and the newest 6,000 tokens.
+- *structural digest*: half the threshold, 40,000 tokens at most: 85 % of them text and the rest the newest of the conversation, as digests of recorded
+  sessions turn out.
 - *by price*: all of these edits are offered at each call to `economics.choose`.
 """
 
@@ -33,8 +34,8 @@ KEEP_TOKENS, KEEP_TEXTS, KEEP_MAXIMUM = 10_000, 5, 40_000
 RESTORED, RESTORED_TOKENS = 5, 5_000
 """Files that come back after a full compact, and the largest part of one (claude-code.md section 6.6)."""
 
-DIGEST_TAIL = 6_000
-"""Newest tokens that the structural digest keeps as they are."""
+DIGEST_TEXT = 0.85
+"""Part of a digest that is text; the rest is the newest of the conversation."""
 
 WORTH_CLEARING = 50
 """A result shorter than this is not worth a placeholder."""
@@ -120,7 +121,12 @@ def notes_start(play: Play) -> int:
 
 def digest_start(play: Play) -> int:
     """Where the digest's tail begins."""
-    return _keep_from(play, DIGEST_TAIL, 1, KEEP_MAXIMUM)
+    return _keep_from(play, round(digest_budget(play) * (1 - DIGEST_TEXT)), 1, KEEP_MAXIMUM)
+
+
+def digest_budget(play: Play) -> int:
+    """Tokens of a digest with its tail, as `compaction.run` asks for."""
+    return min(play.terms.limit // 2, KEEP_MAXIMUM)
 
 
 def restored_files(play: Play) -> tuple[Piece, ...]:
@@ -146,7 +152,8 @@ STARTS = {"notes": notes_start, "digest": digest_start, "summary": summary_start
 def _compact(play: Play, way: str, start: int) -> None:
     if way == "summary":
         play.summarise()
-    play.cut(start, play.notes, restored=restored_files(play) if way == "summary" else ())
+    text = round(digest_budget(play) * DIGEST_TEXT) if way == "digest" else play.notes
+    play.cut(start, text, restored=restored_files(play) if way == "summary" else ())
     play.bill.resets += 1
 
 
@@ -218,7 +225,7 @@ class _Offer:
         yield from self._clears()
         back = sum(self.play.size(piece) for piece in restored_files(self.play))
         yield from self._cut("notes", self.play.notes, 0.0)
-        yield from self._cut("digest", self.play.notes, 0.0)
+        yield from self._cut("digest", round(digest_budget(self.play) * DIGEST_TEXT), 0.0)
         yield from self._cut("summary", self.play.notes + back, self._summary_cost())
 
     def _clears(self) -> Iterator[Edit]:

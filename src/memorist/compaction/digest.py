@@ -52,6 +52,8 @@ class _Past(Struct, frozen=True):
     pieces: list[Piece]
     ages: list[int]
     ledger: Ledger
+    root: str
+    """Folder that paths are shown from."""
     shown: str
     """Text of the messages that stay."""
 
@@ -87,7 +89,7 @@ def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: 
     ages = list(accumulate(reversed(sizes)))[::-1]
     found = pieces(messages[: kept.first], root)
     shown = "\n".join(piece.text for piece in pieces(kept.messages, root))
-    return _Past(user_words(messages[: kept.first]), found, ages, ledger, shown)
+    return _Past(user_words(messages[: kept.first]), found, ages, ledger, root, shown)
 
 
 def _text(past: _Past, room: int, transcript: str) -> str:
@@ -109,7 +111,7 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     names_room = max(0, min(int(room * NAMES_SHARE), NAMES_MOST, left))
     extracts = extracts_text(_extracts(past, left - names_room, lists))
     shown = lists + extracts
-    names = names_text(collect(past.pieces, past.ages), shown + past.shown, min(names_room, room - estimate_text(shown) - _LABELS))
+    names = names_text(collect(past.pieces), past.ages, shown + past.shown, min(names_room, room - estimate_text(shown) - _LABELS), past.root)
     return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
 
 

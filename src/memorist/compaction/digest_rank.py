@@ -42,6 +42,9 @@ CHANGED = 1.2
 SUPERSEDED = -1.6
 """A read of a file from before its last change: what is left of it is mostly what was not of interest."""
 
+FOCUS = 0.3
+"""Times the logarithm of how often its file was changed."""
+
 HEAT = 2.0
 """Times the mean heat of the names in it."""
 
@@ -61,18 +64,21 @@ class History(Struct, frozen=True):
     """What the ranking needs to know of the whole: when files were last changed, and how hot names are, by their rarity."""
 
     changed: dict[str, int]
+    changes: dict[str, int]
     heat: dict[str, float]
 
 
 def history(found: Sequence[Piece], ages: Sequence[int]) -> History:
     """Look at all pieces once. `ages[step - 1]` is the number of tokens from that message on."""
     changed: dict[str, int] = {}
+    changes: dict[str, int] = {}
     hot: dict[str, float] = {}
     spread: dict[str, int] = {}
     for piece in found:
         source = piece.source
         if source.kind == "change":
             changed[source.path] = source.step
+            changes[source.path] = changes.get(source.path, 0) + 1
         names = names_of(piece.text)
         for name in names:
             spread[name] = spread.get(name, 0) + 1
@@ -80,7 +86,7 @@ def history(found: Sequence[Piece], ages: Sequence[int]) -> History:
             weight = 2 ** (-ages[source.step - 1] / HEAT_HALF_LIFE)
             for name in names:
                 hot[name] = hot.get(name, 0.0) + weight
-    return History(changed, {name: min(1.0, heat) / (spread[name] + 1) ** 0.5 for name, heat in hot.items()})
+    return History(changed, changes, {name: min(1.0, heat) / (spread[name] + 1) ** 0.5 for name, heat in hot.items()})
 
 
 def rate(unit: Unit, past: History, age: int) -> float:
@@ -90,6 +96,8 @@ def rate(unit: Unit, past: History, age: int) -> float:
     value = fade.base - fade.slope * log1p(age / AGE_UNIT)
     if source.kind == "file" and source.path in past.changed:
         value += CHANGED + (SUPERSEDED if past.changed[source.path] > source.step else 0.0)
+    if source.path in past.changes:
+        value += FOCUS * log1p(past.changes[source.path] - 1)
     names = names_of(text)
     value += HEAT * sum(past.heat.get(name, 0.0) for name in names) / (len(names) + 1)
     value += DIGITS * sum(map(text.count, "0123456789")) / max(1, len(text))

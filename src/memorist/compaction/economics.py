@@ -247,7 +247,7 @@ def _forced(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, 
     useful = tuple(edit for edit in edits if edit.tokens_freed > 0)
     if not useful:
         return NOTHING
-    groups = {*_groups(useful, state, rest, rates), *((edit,) for edit in useful)}
+    groups = [*_groups(useful, state, rest, rates), *((edit,) for edit in useful)]
     fitting = [group for group in groups if _after(group, state) <= limit]
     if fitting:
         best = min(fitting, key=lambda group: (_each_call(group, state, rest, rates, limit), _after(group, state)))

@@ -54,6 +54,8 @@ class Call(Struct, frozen=True, kw_only=True):
     parent: ParentCall | None = None
     manual: Strategy | None = None
     instructions: str = ""
+    now: float | None = None
+    """Time of the request in a replay, seconds since the epoch; None asks the clock."""
     forced: bool = False
     """The provider refused the request as too long: it must become smaller, whatever the count says."""
 
@@ -131,7 +133,7 @@ class Compactor:
 
     async def make_smaller(self, call: Call) -> Done:
         """Take the plan's steps for this request, in order."""
-        now = self._means.clock.now()
+        now = self._means.clock.now() if call.now is None else call.now
         held = conversation(
             call.messages, said=self._said, transcript=str(self._means.layout.transcript), factor=self._following.meter.factor
         )
@@ -221,7 +223,11 @@ class Compactor:
         if text is None:
             return Unchanged("There are no notes yet.")
         path, upto = str(self._means.layout.notes), cursor.message if cursor else None
-        return from_session_memory.compact(held, Notes(text=text, path=path, template=self._memory.template, last_summarised=upto), terms)
+        notes = Notes(text=text, path=path, template=self._memory.template, last_summarised=upto)
+        made = from_session_memory.compact(held, notes, terms)
+        if isinstance(made, Compacted) and all(message.id.startswith("memorist") for message in made.messages):
+            return Unchanged("The newest step alone is too large to be kept beside the notes.")
+        return made
 
     async def _by_model(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
         means = self._means

@@ -123,6 +123,11 @@ class ContextMeter:
         self._base = max(self._prefix, context - self.freed)
         self._since = between
 
+    def free(self, tokens: int) -> None:
+        """So many tokens are gone, although later usage will count them."""
+        self.freed += tokens
+        self._base = max(self._prefix or 0, self._base - tokens)
+
     def restart(self) -> None:
         """The history was replaced: only the fixed prefix (instructions, tools) is left, until messages are added again."""
         self.freed = 0

@@ -6,7 +6,7 @@ from collections import Counter
 
 from memorist.core.messages import Document, Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse
 from memorist.core.tokens import PICTURE_TOKENS, estimate_message, estimate_text
-from memorist.events import Event, HistoryReplaced, NotesUpdated
+from memorist.events import ConversationCompacted, Event, HistoryReplaced, NotesUpdated
 from memorist.formats.recorded import Aside, Mend, Skip
 from memorist.replay.record import CommandUse, Compaction, FileUse, Point, Trouble, Update
 from memorist.session_memory.ledger import Ledger
@@ -104,6 +104,9 @@ class Gathering:
                     self.updates.append(update)
             case HistoryReplaced():
                 self.compactions.append(Compaction(self.messages, event.line, event.trigger, event.tokens_before, event.tokens_after))
+            case ConversationCompacted():
+                made = Compaction(self.messages, 0, event.trigger, event.tokens_before, event.tokens_after, "memorist", event.strategy)
+                self.compactions.append(made)
             case _:
                 pass
 

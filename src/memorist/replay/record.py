@@ -33,13 +33,17 @@ class Update(Struct, frozen=True):
 
 
 class Compaction(Struct, frozen=True):
-    """A compaction that the recorded agent made."""
+    """A compaction: by the recorded agent, or by memorist where the context reached its threshold."""
 
     index: int
     line: int
     trigger: str
     tokens_before: int
     tokens_after: int
+    by: str = "the recorded agent"
+    """`the recorded agent` or `memorist`."""
+    strategy: str = ""
+    """memorist's way; empty for the agent's."""
 
 
 class FileUse(Struct, frozen=True):

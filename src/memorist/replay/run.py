@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist import __version__
+from memorist.compaction.thresholds import Thresholds, thresholds
 from memorist.core.messages import Message, Usage
 from memorist.engine import Memorist
 from memorist.errors import NothingToDo, UnreadableSession
@@ -25,6 +26,7 @@ from memorist.replay.gather import Gathering, commands_of, files_of, relative, t
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
 from memorist.playback import Playback
+from memorist.session import DEFAULT_OUTPUT, limits_of
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal
 from memorist.store.lines import LineFile
@@ -120,6 +122,7 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
     partial = options.out / f"{PARTIAL}{name}"
     gathering = Gathering()
     session = engine.play(name, project=head.cwd, folder=partial, listener=gathering.told)
+    session.limits = _limits(head, options)
     try:
         await session.follow(head)
         for entry in entries:
@@ -150,6 +153,13 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
     _put(partial, place)
     shown = str(place / session.layout.notes.relative_to(partial)) if notes else ""
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
+
+
+def _limits(head: Head, options: ReplayOptions) -> Thresholds:
+    """When memorist compacts: the window that was asked for, that the file names, or that the price table has for the model."""
+    limits = limits_of({"model": head.model}, options.settings)
+    window = options.window or head.window
+    return limits if window is None else thresholds(window, DEFAULT_OUTPUT, options.settings.compaction)
 
 
 async def _final_notes(session: Playback) -> str:

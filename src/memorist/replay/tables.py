@@ -92,7 +92,7 @@ def numbers(session: SessionRecord) -> tuple[Named, ...]:
         Named("tokens at the peak", whole(session.tokens_peak)),
         Named("updates of the notes", whole(len(session.updates))),
         Named("tokens of notes", whole(notes_tokens(session))),
-        Named("compactions recorded", whole(len(session.compactions))),
+        Named("compactions", whole(len(session.compactions))),
         Named("lines skipped", whole(len(session.skipped))),
         Named("lines mended", whole(len(session.mended))),
     )
@@ -106,7 +106,7 @@ def totals(sessions: Sequence[SessionRecord]) -> tuple[Named, ...]:
         Named("turns", whole(sum(session.turns for session in sessions))),
         Named("tokens at the highest peak", whole(max((session.tokens_peak for session in sessions), default=0))),
         Named("updates of the notes", whole(sum(len(session.updates) for session in sessions))),
-        Named("compactions recorded", whole(sum(len(session.compactions) for session in sessions))),
+        Named("compactions", whole(sum(len(session.compactions) for session in sessions))),
         Named("lines skipped", whole(sum(len(session.skipped) for session in sessions))),
         Named("lines mended", whole(sum(len(session.mended) for session in sessions))),
     )
@@ -159,9 +159,10 @@ def _update(update: Update) -> tuple[str, ...]:
 
 
 def compactions(session: SessionRecord) -> Table:
-    """Each compaction that the recorded agent made."""
+    """Each compaction, the recorded agent's and memorist's."""
     columns = (
         Column("Compaction"),
+        Column("By"),
         Column("After message", "number"),
         Column("Line", "number"),
         Column("Tokens before", "number"),
@@ -171,6 +172,7 @@ def compactions(session: SessionRecord) -> Table:
     rows = tuple(
         (
             f"C{number}",
+            f"{each.by}: {each.strategy}" if each.strategy else each.by,
             whole(each.index),
             whole(each.line),
             whole(each.tokens_before),

@@ -130,6 +130,10 @@ class Following:
         self._tokens_at_update = max(1, tokens)
         self._calls = 0
 
+    def cleared(self, tokens: int) -> None:
+        """In a replay, old results were cleared that the recorded agent's later usage still counts."""
+        self.meter.free(tokens)
+
     def history_replaced(self, kept: tuple[Message, ...] = (), *, measured_before: bool = False) -> None:
         """A compaction replaced the history. Growth counts from the new size, since the notes covered what is gone.
 

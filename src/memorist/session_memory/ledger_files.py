@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from memorist.session_memory.lexicon import names
 from memorist.session_memory.patches import Change
@@ -25,6 +25,7 @@ _DECLARED = re.compile(
     r"['\"]?([A-Za-z_]\w[\w.$]{1,60})"
 )
 _COMMENT = re.compile(r"^\s*(?://+|#+|\*+|/\*+|--|;+|<!--)\s*([A-Za-z`\"'(].{24,})$")
+_STATEMENT = re.compile(r"\s(?:[-+*/|&]?=|==|:=|=>|->|\+|\*|&&|\|\|)\s|\w\(\S*\)\s*[;:{]?$")
 _PROPERTY = re.compile(r"[a-z][\w-]*:\s")
 _CODE = re.compile(r"[=;{}<>]|\)\s*$")
 
@@ -40,15 +41,20 @@ class FileNote(Struct):
     """`created`, `rewritten`, `deleted` or `moved`."""
     added: dict[str, None] = field(default_factory=dict)
     """Lines of words that came with changes: prose, comments, texts."""
-    pairs: dict[str, None] = field(default_factory=dict)
-    """Short replacements, as `old → new`."""
+    pairs: dict[str, str] = field(default_factory=dict)
+    """Replacements of one line: the line that came to the line that it stands for."""
     symbols: dict[str, None] = field(default_factory=dict)
     """Functions and types declared in changed text."""
     touched: dict[str, None] = field(default_factory=dict)
     """Identifiers that came with changes."""
-    refused: int = 0
+    came: dict[str, None] = field(default_factory=dict)
+    """Lines that came in this session, the newest: what replaces one of them replaces no line of before."""
+    taken_back: bool = False
+    """Its changes were undone, by the version control or by hand."""
 
 
+_CAME_LIMIT = 80
+_CAME_LENGTH = 200
 _ADDED_LIMIT = 6
 _ADDED_LENGTH = 160
 
@@ -63,10 +69,12 @@ class Touched(Struct, frozen=True):
 class FileBook:
     """The files of a session, at most `2 * FILE_LIMIT`."""
 
-    __slots__ = ("_order", "files")
+    __slots__ = ("_before", "_order", "files")
 
     def __init__(self) -> None:
         self.files: dict[str, FileNote] = {}
+        self._before: dict[str, FileNote] = {}
+        """Notes as they were at the last commit, of the files changed since."""
         self._order = 0
 
     def note(self, path: str) -> FileNote:
@@ -88,18 +96,17 @@ class FileBook:
     def change(self, change: Change, *, created: bool) -> Touched:
         """A file was changed."""
         note = self.note(change.path)
+        self._keep(note)
+        known = note.edits + note.reads > 0
         note.edits += 1
+        note.taken_back = False
         if change.kind == "write":
-            note.fate = "created" if created or note.fate == "created" else "rewritten"
+            note.fate = "created" if created or note.fate == "created" else "rewritten" if known else note.fate or "written"
         elif change.kind != "edit":
             note.fate = {"add": "created", "delete": "deleted", "move": "moved"}[change.kind]
         gone, came = _lines_changed(change)
-        for symbol in _DECLARED.findall("\n".join(came)):
-            if len(note.symbols) < _SYMBOL_LIMIT:
-                note.symbols[symbol] = None
-        pair = _pair(gone, came)
-        if pair and len(note.pairs) < _PAIR_LIMIT:
-            note.pairs[pair] = None
+        _replaced(note, gone, came)
+        _declared(note, gone, came)
         for words in _words_added(came):
             if len(note.added) < _ADDED_LIMIT:
                 note.added[words] = None
@@ -109,6 +116,56 @@ class FileBook:
             if name not in former and len(note.touched) < _TOUCHED_LIMIT and 3 < len(name) < 50:
                 note.touched[name] = None
         return Touched(comments, fresh + former)
+
+    def _keep(self, note: FileNote) -> None:
+        """Keep a note as it is before the first change since the last commit."""
+        if note.path not in self._before:
+            self._before[note.path] = _copy(note)
+            if len(self._before) > FILE_LIMIT:
+                del self._before[next(iter(self._before))]
+
+    def committed(self) -> None:
+        """What was changed until now cannot be taken back by restoring a file."""
+        self._before.clear()
+
+    def restored(self, path: str) -> None:
+        """The changes of a file since the last commit were taken back; `.` stands for all files. `path` may be its end only."""
+        for changed in [each for each in self._before if path in (".", each) or each.endswith("/" + path.removeprefix("./"))]:
+            note = self._before.pop(changed)
+            if changed in self.files:
+                note.reads = self.files[changed].reads
+                note.order = self.files[changed].order
+                note.taken_back = not note.edits
+                self.files[changed] = note
+
+
+def _copy(note: FileNote) -> FileNote:
+    parts = {"added": dict(note.added), "pairs": dict(note.pairs), "symbols": dict(note.symbols), "touched": dict(note.touched)}
+    return structs.replace(note, came=dict(note.came), **parts)
+
+
+def _replaced(note: FileNote, gone: list[str], came: list[str]) -> None:
+    """Book what a change replaces. A line that came and goes again leaves nothing; one that was replaced twice keeps its first form."""
+    old, new = [line.strip() for line in gone if line.strip()], [line.strip() for line in came if line.strip()]
+    single = old[0] if len(old) == len(new) == 1 and len(old[0]) + len(new[0]) <= _CAME_LENGTH * 2 else ""
+    first = note.pairs.get(single, "" if single in note.came else single)
+    for line in old:
+        note.pairs.pop(line, None)
+        note.came.pop(line, None)
+    if first and first != new[0] and len(note.pairs) < _PAIR_LIMIT:
+        note.pairs[new[0]] = first
+    note.came.update((line, None) for line in new if len(line) <= _CAME_LENGTH and line != first)
+    for line in list(note.came)[:-_CAME_LIMIT]:
+        del note.came[line]
+
+
+def _declared(note: FileNote, gone: list[str], came: list[str]) -> None:
+    """Book the functions and types that a change declares, and strike those that it takes away."""
+    for symbol in _DECLARED.findall("\n".join(gone)):
+        note.symbols.pop(symbol, None)
+    for symbol in _DECLARED.findall("\n".join(came)):
+        if len(note.symbols) < _SYMBOL_LIMIT:
+            note.symbols[symbol] = None
 
 
 def _start(lines: list[str], limit: int) -> str:
@@ -128,26 +185,27 @@ def _words_added(came: list[str]) -> list[str]:
     """The lines that came and read as words rather than code: at least five words, few signs."""
     kept = []
     for line in came:
-        text = line.strip().strip("-*+•#/|<>!\"'`,; ").removesuffix('"').strip()
+        text = line.strip().strip("-*+•#/|<>!\"',; ").removesuffix('"').strip()
+        text = text.replace("**", "") if text.count("**") % 2 else text
+        if _STATEMENT.search(text) or text.count("`") % 2:
+            continue
         words = text.count(" ") + 1
         if words >= 5 and not _PROPERTY.match(text) and sum(sign in "(){}[]=<>;:\"'$&|\\/_" for sign in text) <= words // 2:
             kept.append(shorten(text, _ADDED_LENGTH))
     return kept
 
 
-def _pair(gone: list[str], came: list[str]) -> str:
-    """A replacement of one line by one, as what differs between them with the word around it."""
-    gone, came = [line.strip() for line in gone if line.strip()], [line.strip() for line in came if line.strip()]
-    if len(gone) != 1 or len(came) != 1:
+def replacement(old: str, new: str) -> str:
+    """A replacement of one line by another, as what differs between them with the words around it; empty where back-ticks forbid quoting."""
+    if "`" in old + new:
         return ""
-    old, new = gone[0], came[0]
     if len(old) > _PAIR_LENGTH or len(new) > _PAIR_LENGTH:
         start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-        start = max(old.rfind(" ", 0, start) + 1, 0)
+        start = old.rfind(" ", 0, max(start - 1, 0)) + 1
         old, new = old[start:], new[start:]
         end = next((at for at, (a, b) in enumerate(zip(reversed(old), reversed(new), strict=False)) if a != b), 0)
-        end = max(end - 20, 0)
-        old, new = old[: len(old) - end], new[: len(new) - end]
-    if not old or not new or "`" in old + new:
-        return ""
-    return f"`{shorten(old, _PAIR_LENGTH)}` → `{shorten(new, _PAIR_LENGTH)}`"
+        after = old.find(" ", len(old) - end) if end else -1
+        if after >= 0:
+            end = len(old) - after
+            old, new = old[: len(old) - end], new[: len(new) - end]
+    return f"`{shorten(old, _PAIR_LENGTH)}` → `{shorten(new, _PAIR_LENGTH)}`" if old.strip() and new.strip() else ""

@@ -19,7 +19,11 @@ _COMMENTS = 5
 _KEYWORDS = ("func", "function", "def", "class", "struct", "enum", "trait", "interface", "type", "fn", "impl")
 _OPENINGS = ("/ ", "# ", "* ", "- ", *(f"{word} " for word in _KEYWORDS))
 _INTEREST = re.compile(
-    "[" + "".join({word[-1] for word in _KEYWORDS}) + "/#*-] (?:" + "|".join(rf"(?<=\b{word} )" for word in _KEYWORDS) + "|(?<=[/#*-] )(?=[A-Z`\"'(]))"
+    "["
+    + "".join({word[-1] for word in _KEYWORDS})
+    + "/#*-] (?:"
+    + "|".join(rf"(?<=\b{word} )" for word in _KEYWORDS)
+    + "|(?<=[/#*-] )(?=[A-Z`\"'(]))"
 )
 """A space after one of the keywords, or between a comment's sign and its words: anchored at its end, which is three times as rare."""
 _NUMBERED = re.compile(r"^(?:\s*\d+(?:→|\t|:|-))")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from memorist.core.messages import ToolResult, ToolUse
@@ -16,7 +18,7 @@ from memorist.session_memory.lexicon import names
 from memorist.session_memory.outcomes import Outcome, ends_of, outcome_of
 from memorist.session_memory.patches import Change
 from memorist.session_memory.sentences import shorten
-from memorist.session_memory.shell import commit_message
+from memorist.session_memory.shell import commit_message, parts_of, restored_by
 
 OPEN_LIMIT = 64
 """Calls that wait for their answer; more than that are old ones whose answer never came."""
@@ -30,6 +32,7 @@ SEARCH_LIMIT = 30
 TASK_LIMIT = 100
 """Tasks kept."""
 
+_ALL = re.compile(r"\sadd\s+(?:-A|--all|\.)(?:\s|$)|\scommit\s+-a")
 _SEARCH_WEIGHT = 0.4
 _CHANGE_WEIGHT = 0.5
 _SIGNED = ("Co-Authored-By", "Signed-off-by", "🤖")
@@ -138,6 +141,8 @@ class Work:
         what = subject(action)
         if outcome.said:
             self._talk.asked(outcome.said, f"refusing {what}")
+        else:
+            self.commands.failed(Failure(what, "", f"refused {what}", "refused", self._turns.now.number))
         self._turns.did(Deed("refused", what, ok=False, line=shorten(outcome.said, 160)))
 
     def _ran(self, action: Runs, outcome: Outcome, ends: tuple[str, str]) -> None:
@@ -146,21 +151,31 @@ class Work:
             return
         if outcome.ok:
             self._looked(action, ends)
+            self._settled(action)
         if outcome.ok is None:
             self._turns.did(Deed(action.kind, action.short, ok=None))
             return
         self.commands.ran(action.short, action.kind, outcome, self._turns.now.number)
         self._turns.did(Deed(action.kind, action.short, ok=outcome.ok, line=outcome.line, about=action.about))
 
+    def _settled(self, action: Runs) -> None:
+        """A commit fixes what was changed; a checkout of files takes their changes back."""
+        if action.kind == "commit":
+            self.files.committed()
+            self.dirty = () if _ALL.search(action.command) else self.dirty
+        for path in restored_by(action.command) if "git" in action.command else ():
+            self.files.restored(path)
+
     def _looked(self, action: Runs, ends: tuple[str, str]) -> None:
         for path in action.reads:
             self.files.read(path)
         if action.kind != "look":
             return
-        if "status" in action.short and (dirty := in_status(ends[0])):
-            self.dirty = dirty
+        if "status" in action.short:
+            self.dirty = in_status(ends[0])
         else:
-            self._showed(ends, action.reads[0] if len(action.reads) == 1 else "")
+            alone = len(action.reads) == 1 and len(parts_of(action.command)) == 1
+            self._showed(ends, action.reads[0] if alone else "")
 
     def _read(self, action: Reads, outcome: Outcome, ends: tuple[str, str]) -> None:
         path = "" if action.what else next(iter(action.paths), "")

@@ -92,10 +92,8 @@ def read(text: str) -> Reading:
     if len(text) > KNOWN_LENGTH and max(map(len, tokens), default=0) > KNOWN_LENGTH:
         tokens = [token[:NAME_LENGTH] for token in tokens]
     met = dict.fromkeys(map(_WORDS.__getitem__, tokens))
-    shaped = [word for word in met if word.__class__ is Word]
-    if not shaped and "`" not in text:
-        return Reading(frozenset(met) - _NO_STEM, (), False, False)
-    content = {word for word in met if word.__class__ is str}
+    shaped = [word for word in met if isinstance(word, Word)]
+    content = {word for word in met if isinstance(word, str)}
     found = dict.fromkeys(map(str.strip, _TICKED.findall(text)) if "`" in text else ())
     marks = 0
     for word in shaped:

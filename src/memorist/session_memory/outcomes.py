@@ -25,6 +25,8 @@ _CODEX_HEAD = re.compile(r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|P
 _RUNNING = re.compile(r"Process running with session ID|running in (?:the )?background|Command running in background")
 _REJECTED = re.compile(
     r"The user doesn't want to (?:proceed|take this action)|The tool use was rejected|User rejected|exec command rejected by user"
+    r"|\b[Tt]he user (?:has )?(?:refused|declined|rejected|denied|cancelled|canceled)\b"
+    r"|\b(?:refused|declined|rejected|denied|cancelled|canceled) by (?:the )?user\b"
 )
 _SAID = re.compile(r"the user said:\s*(.+)", re.DOTALL)
 _ANSWERED = re.compile(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
@@ -46,6 +48,9 @@ _COUNT = re.compile(
     r"|=+ .*\b(?:passed|failed|errors?)\b.* =+$|\d+ (?:passed|failed)\b.*|[#ℹ] (?:pass|fail) \d+|OK \(\d+ tests?.*|FAILED \(.*"
     r"|\d+ issues?(?:[.:]|$).*|✖ \d+ problems?.*|Found \d+ (?:errors?|warnings?).*|Checked \d+ files.*|\d+ files? (?:reformatted|left unchanged).*)"
 )
+_TRACE = re.compile(r"^\s*Traceback \(most recent call last\)")
+_RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b(?:: .+)?$")
+_UNITTEST = re.compile(r"^(?:FAIL|ERROR): \w+")
 _NAMED = re.compile(r"^E\s{3}|^\s*--- FAIL: |^FAIL(?:ED)?\s|error TS\d|^error\[E\d|^\(fail\)|^\s*[✗✖×●] |^\S+\.\w+:\d+:\d+: ")
 _GIT_LINES = 12
 _GO = re.compile(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
@@ -126,8 +131,14 @@ def _why(bad: str, lines: list[str], kind: str) -> str:
     """The line of a failure: of a check that counted, what it names as failed, and the count; else the worst line."""
     if not bad:
         return _worst(lines[-_GIT_LINES:] if kind == "commit" else lines)
-    named = next((line for line in lines if _NAMED.search(line)), "")
+    named = next((line for line in lines if _NAMED.search(line) and not _COUNT.match(line)), "") or _raised(lines)
     return f"{named}; {bad.strip(' =')}" if named and named != bad else bad.strip(" =")
+
+
+def _raised(lines: list[str]) -> str:
+    """The first test that failed and the exception that it failed with."""
+    test = next((line for line in lines if _UNITTEST.match(line)), "")
+    return "; ".join(part for part in (test.partition(" (")[0], next((line for line in lines if _RAISED.match(line)), "")) if part)
 
 
 def _bad(telling: list[str], lines: list[str]) -> str:
@@ -148,7 +159,8 @@ def _counted(lines: list[str]) -> str:
 
 
 def _worst(lines: list[str]) -> str:
-    strong = next((line for line in lines if _STRONG.search(line) and not _HARMLESS.search(line)), "")
+    strong = next((line for line in reversed(lines) if _RAISED.match(line)), "") if any(map(_TRACE.match, lines)) else ""
+    strong = strong or next((line for line in lines if _STRONG.search(line) and not _HARMLESS.search(line)), "")
     weak = next((line for line in lines if _ERROR.search(line) and not _HARMLESS.search(line)), "")
     return strong or weak
 

@@ -115,9 +115,7 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
     taken: set[int] = set()
     for section, floor in floors.items():
         taken |= _fill(chosen, [each for each in rest if each.section == section], floor)
-    left = [
-        each for each in rest if id(each) not in taken and not (chosen.fits(each) and chosen.says_new(each) and chosen.take(each))
-    ]
+    left = [each for each in rest if id(each) not in taken and not (chosen.fits(each) and chosen.says_new(each) and chosen.take(each))]
     for each in left:
         if chosen.spent >= budget:
             break

@@ -33,6 +33,7 @@ LAST_STEPS = 3
 """Steps that stand in it always."""
 
 _TAIL = 8
+_NO_CHECKS = frozenset({"look", "edit", "run", "merge", "branch", "refused"})
 _SHORT = 70
 _LEADS = re.compile(
     r"^(?:(?:ok(?:ay)?|good|great|perfect|clear|now|so|alright|excellent|first|next|then)\b[,.!:]?\s*(?:[—–-]\s*)?)*"
@@ -167,9 +168,7 @@ def state_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
     running = [_running(call.action, root) for call in ledger.work.calls.values()]
     if running:
         texts.append("Without an answer yet: " + ", ".join(each for each in running if each))
-    broken = [each for each in ledger.work.commands.failures if not each.mended_by and each.kind not in ("look", "edit", "run", "merge", "branch", "refused")][
-        -2:
-    ]
+    broken = [each for each in ledger.work.commands.failures if not each.mended_by and each.kind not in _NO_CHECKS][-2:]
     texts.extend(f"Still failing: `{shorten(each.what, 80)}`: {each.line}" for each in broken)
     texts.extend(_task_texts(ledger))
     return [line(STATE, text, (at,), 3.0, must=True) for at, text in enumerate(texts)], used

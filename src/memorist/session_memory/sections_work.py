@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from memorist.session_memory.ledger import Ledger
 from memorist.session_memory.ledger_commands import CommandNote, Failure
-from memorist.session_memory.ledger_files import FileNote
-from memorist.session_memory.ledger_talk import ANSWERING
+from memorist.session_memory.ledger_files import FileNote, replacement
+from memorist.session_memory.ledger_talk import ANSWERING, Ask
 from memorist.session_memory.paths import relative
 from memorist.session_memory.rank import Line, line
 from memorist.session_memory.sentences import shorten
@@ -13,6 +15,27 @@ from memorist.session_memory.sentences import shorten
 FILES, FLOW, ERRORS = "Files and Functions", "Workflow", "Errors & Corrections"
 
 _DELETED_ALONE = 3
+_LAST_FAILURES = 5
+_LAST_CORRECTIONS = 4
+_CORRECTION = 280
+"""Characters of the user's words in a correction."""
+
+_ASK_PART = 12
+_CORRECTS = re.compile(
+    r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not|you (?:forgot|missed|should|must"
+    r"|shouldn['’]?t|broke|did ?n['’]?t|can['’]?t|cannot|were supposed|are not|aren['’]?t)|that['’]?s (?:not|wrong)|that is (?:not|wrong)"
+    r"|this is (?:not|wrong)|it (?:still|does ?n['’]?t)|still |i (?:said|meant|told|asked|did ?n['’]?t|don['’]?t)|why (?:did|are|do) you)\b",
+    re.IGNORECASE,
+)
+"""How a message begins that puts something right."""
+
+_FORBIDS = re.compile(
+    r"(?:and |but |also |so |then |again,? )*(?:no |don['’]?t |do not |never |not |only |always |from now on|instead|please (?:don['’]?t|do not|never)"
+    r"|(?:and |but )?.{0,60}\b(?:must (?:never|not)|should(?: not|n['’]?t)|instead of)\b)",
+    re.IGNORECASE,
+)
+"""How a later sentence of such a message begins."""
+
 _PURPOSES = ("test", "lint", "typecheck", "build", "format", "install", "commit", "push", "merge", "branch", "run")
 _CHECKS = frozenset({"test", "lint", "typecheck", "build", "commit"})
 
@@ -34,15 +57,29 @@ def file_lines(ledger: Ledger, root: str) -> list[Line]:
     for at, each in enumerate(changed[:8]):
         for place, words in enumerate(each.added):
             lines.append(line(FILES, f"`{relative(each.path, root).rsplit('/', 1)[-1]}` now says: {words}", (1, at, place), 0.8))
-    theirs = [path for path in ledger.work.dirty if not any(each.path.endswith(path) for each in changed)]
+    theirs = _untouched(ledger, [relative(each.path, root) for each in changed])
     if theirs and changed:
-        lines.append(
-            line(FILES, f"In the working tree but not changed here (unrelated, by `git status`): {_named(theirs, root, 8)}", (3, 0), 1.4)
-        )
-    seen = sorted((each for each in files if not each.edits and each.reads), key=lambda each: (-each.reads, -each.order))
+        lines.append(line(FILES, f"Changed by `git status` too, but by no call of this session: {_named(theirs, root, 8)}", (3, 0), 1.4))
+    back = [each.path for each in files if each.taken_back]
+    if back:
+        lines.append(line(FILES, f"Changed, then taken back: {_named(back, root, 8)}", (1, 1), 2.0, must=True))
+    seen = sorted(
+        (each for each in files if not each.edits and each.reads and not each.taken_back), key=lambda each: (-each.reads, -each.order)
+    )
     if seen:
         lines.append(line(FILES, f"Read only: {_named([each.path for each in seen], root, 10)}", (2, 0), 2.0, must=True))
     return lines
+
+
+def _untouched(ledger: Ledger, changed: list[str]) -> list[str]:
+    """What `git status` lists, without what was edited here, folders with an edit in them, and what a command that does more than look names."""
+    deeds = "\n".join(note.text for note in ledger.work.commands.commands.values() if note.kind not in ("look", "commit"))
+    return [
+        path
+        for path in ledger.work.dirty
+        if not any(each.endswith(path.rstrip("/")) or f"/{path.rstrip('/')}/" in f"/{each}" for each in changed)
+        and path.rstrip("/").rsplit("/", 1)[-1] not in deeds
+    ]
 
 
 def _named(paths: list[str], root: str, limit: int) -> str:
@@ -57,8 +94,9 @@ def _changed_line(note: FileNote, path: str, at: int) -> Line:
         parts.append(", ".join(f"`{symbol}`" for symbol in note.symbols))
     elif note.touched and not note.pairs:
         parts.append("with " + ", ".join(f"`{name}`" for name in list(note.touched)[:6] if "`" not in name and " " not in name))
-    if note.pairs:
-        parts.append("; ".join(note.pairs))
+    pairs = [shown for new, old in note.pairs.items() if (shown := replacement(old, new))]
+    if pairs:
+        parts.append("; ".join(pairs))
     return line(FILES, f"`{path}`: {'; '.join(parts)}", (0, at), 2.0, must=at < 12)
 
 
@@ -109,22 +147,39 @@ def ending(ok: bool | None, text: str, kind: str) -> str:
 def error_lines(ledger: Ledger, root: str) -> list[Line]:
     """What failed, newest first in weight: the line, what the assistant made of it, what was changed, what then worked."""
     failures = [each for each in ledger.work.commands.failures if each.kind != "look" or each.diagnosis][-14:]
-    lines = [line(ERRORS, _failure(each, root), (each.turn, at), 1.5 if each.mended_by else 1.8) for at, each in enumerate(failures)]
-    for at, ask in enumerate(ledger.talk.asks):
-        if ask.how and ask.how != ANSWERING:
-            lines.append(
-                line(
-                    ERRORS,
-                    f"The user, {ask.how}: “{shorten(ask.text, 240)}”",
-                    (ask.turn, 100 + at),
-                    2.0,
-                    must=at >= len(ledger.talk.asks) - 4,
-                )
-            )
+    told = [each for each in failures if each.kind not in ("look", "edit") and (each.line or each.diagnosis)][-_LAST_FAILURES:]
+    lines = [
+        line(ERRORS, _failure(each, root), (each.turn, at), 1.5 if each.mended_by else 1.8, must=each in told)
+        for at, each in enumerate(failures)
+    ]
+    put_right = [(at, ask, words) for at, ask in enumerate(ledger.talk.asks) if (words := _put_right(ask, first=at == 0))]
+    last = len(put_right) - _LAST_CORRECTIONS
+    for place, (at, ask, words) in enumerate(put_right):
+        who = f"The user, {ask.how}" if ask.how else "The user"
+        lines.append(line(ERRORS, f"{who}: “{words}”", (ask.turn, -100 + at), 2.0, must=place >= last))
     return lines
 
 
+def _put_right(ask: Ask, *, first: bool) -> str:
+    """The words by which the user corrects or limits what was done; empty for other messages, and for the first one, which asks anew."""
+    if ask.how == ANSWERING:
+        return ""
+    if ask.how:
+        return shorten(ask.text, 240)
+    if first or not ask.sentences:
+        return ""
+    hits = [at for at, each in enumerate(ask.sentences[:_ASK_PART]) if (_CORRECTS if at == 0 else _FORBIDS).match(each.text)]
+    if not hits:
+        return ""
+    start = hits[0]
+    words = " ".join(each.text for each in ask.sentences[start : start + 4])
+    return shorten(words if len(words) <= _CORRECTION else " ".join(ask.sentences[at].text for at in hits[:3]), _CORRECTION)
+
+
 def _failure(failure: Failure, root: str) -> str:
+    if failure.kind == "refused":
+        said = f" — {shorten(failure.diagnosis, 220)}" if failure.diagnosis else ""
+        return f"The user refused {relative(failure.what, root)}{said}"
     what = relative(failure.what, root)
     times = f" ×{failure.times}" if failure.times > 1 else ""
     code = f" (exit {failure.exit})" if failure.exit else ""
@@ -137,4 +192,6 @@ def _failure(failure: Failure, root: str) -> str:
         after = f" after changing {edits}" if edits else ""
         done = "the same command" if failure.mended_by == failure.what else f"`{shorten(failure.mended_by, 80)}`"
         text += f" → mended{after}: {done} passed"
+    elif failure.edits and failure.kind != "look":
+        text += " → then changed " + ", ".join(f"`{relative(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits)
     return text

@@ -104,7 +104,8 @@ def sentences(text: str, *, short: bool = False, tables: bool = False) -> list[S
 def _table(text: str) -> Sentence:
     """A table as one sentence, its rows without the space around them."""
     rows = [" ".join(row.split()) for row in text.strip().split("\n")]
-    kept, size = [], 0
+    kept: list[str] = []
+    size = 0
     for row in rows:
         size += len(row)
         if size > TABLE_LIMIT and len(kept) > 2:

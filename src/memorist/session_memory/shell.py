@@ -30,22 +30,24 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(r"\bgit\s+push\b|\bgh\s+pr\s+(?:create|merge|edit)\b|\bgh\s+release\s+create\b|\b(?:npm|yarn|pnpm|cargo)\s+publish\b"),
     ),
     ("merge", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:merge|rebase|cherry-pick|revert|pull)\b(?!-)")),
-    ("branch", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:reset|checkout|switch|stash|branch|tag|worktree|restore)\b(?!-)")),
     ("test", _word("tests?(?!\\s+-[a-z]\\s)|pytest|jest|vitest|rspec|ctest|nextest|unittest|mocha|playwright|test:[\\w:-]+|[\\w-]+:test")),
     ("typecheck", _word("tsc|mypy|pyright|typecheck|type-check|vet|typecheck:[\\w:-]+")),
     ("lint", _word("lint|eslint|ruff|biome|golangci-lint|clippy|flake8|shellcheck|actionlint|pre-commit|check|lint:[\\w:-]+")),
     ("format", _word("fmt|gofmt|prettier|black|format")),
     ("build", _word("build|make|compile|webpack|vite|cmake|msbuild|gradle|mvn|build:[\\w:-]+")),
     ("install", re.compile(r"\b(?:install|npm\s+ci|bun\s+add|uv\s+sync|go\s+mod|pip)\b")),
+    ("branch", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:reset|checkout|switch|stash|branch|tag|worktree|restore)\b(?!-)")),
 )
 _ORDER = (*(kind for kind, _ in _KINDS), "run", "look")
 _CHECKS = frozenset({"test", "lint", "typecheck", "format", "build"})
-_MOVES = re.compile(r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export|for|while|if)\b(?!\S)")
+_MOVES = re.compile(r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export)\b(?!\S)")
 """Commands whose arguments are names of files and branches, not of what they run."""
 
+_LEADING = re.compile(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
 _JOINT = re.compile(r"&&|;|\|\||\n")
 _JOINTS = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
 _RESTORES = re.compile(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
+_NO_RESTORE = re.compile(r"\s(?:--staged|-[bB]|--orphan|--detach|-t)(?=\s|$)")
 _RESTORE_LIMIT = 600
 _FILE = re.compile(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
 _LOOKS = re.compile(
@@ -96,7 +98,7 @@ def command_key(short: str) -> str:
 
 
 def kind_of(short: str) -> str:
-    """What a command in its short form is for: `commit`, `push`, `merge`, `branch`, `test`, `typecheck`, `lint`, `format`, `build`, `install`,
+    """What a command in its short form is for: `commit`, `push`, `merge`, `test`, `typecheck`, `lint`, `format`, `build`, `install`, `branch`,
     `look` or `run`. Of several joined ones the weightiest in this order counts, and `look` only where all of them look.
     """
     kinds = {_kind_of_one(part) for part in parts_of(short)}
@@ -117,7 +119,7 @@ def parts_of(command: str) -> list[str]:
 
 
 def _kind_of_one(part: str) -> str:
-    part = part.lstrip("( ")
+    part = _LEADING.sub("", part)
     if _LOOKS.match(part):
         return "look"
     moves = _MOVES.match(part)
@@ -128,15 +130,17 @@ def restored_by(command: str) -> tuple[str, ...]:
     """The files whose changes a command takes back (`git checkout FILE`, `git restore FILE`); `.` for all of them."""
     found: list[str] = []
     for part in parts_of(command[:_RESTORE_LIMIT]):
-        match = _RESTORES.match(part.lstrip("( "))
-        if match is None or "--staged" in part:
+        match = _RESTORES.match(part := _LEADING.sub("", part))
+        if match is None or _NO_RESTORE.search(part):
             continue
         if match[1] == "reset":
             found += ["."] if "--hard" in part else []
             continue
         before, dashes, after = part[match.end() :].partition(" -- ")
         words = [word for word in (after if dashes else before).split() if not word.startswith("-")]
-        found += [word.strip("'\"") for word in words if dashes or match[1] == "restore" or word == "." or _FILE.fullmatch(word.strip("'\""))]
+        found += [
+            word.strip("'\"") for word in words if dashes or match[1] == "restore" or word == "." or _FILE.fullmatch(word.strip("'\""))
+        ]
     return tuple(found)
 
 

@@ -1,0 +1,46 @@
+"""Watch what the provider's cache serves from one call to the next, and name what broke it (CP-19). Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from memorist.compaction.breaks import Break, Sent, detect, sent
+from memorist.core.messages import JsonObject, Usage
+from memorist.host_history import as_sent
+
+
+class CacheWatch:
+    """The last call of a session, as far as the cache is concerned."""
+
+    def __init__(self) -> None:
+        self._before: Sent | None = None
+        self._now: Sent | None = None
+        self._usage: Usage | None = None
+        self._began = 0.0
+        self._gap = 0.0
+        self._expected = False
+        self._rewritten = False
+
+    def sending(self, body: JsonObject, history: str, now: float, *, rewritten: bool) -> None:
+        """A request goes out at this time. `history` is the key of its messages, which are not looked through: `rewritten` says that the host changed
+        old ones.
+        """
+        self._before = self._now
+        self._now = sent({key: as_sent(value) for key, value in body.items() if key != history})
+        self._gap, self._began = now - self._began, now
+        self._rewritten = self._rewritten or rewritten
+
+    def edited(self) -> None:
+        """memorist changed what was sent; the next fall of cache reads is expected."""
+        self._expected = True
+
+    def answered(self, usage: Usage) -> Break | None:
+        """The usage of the reply; what broke the cache, if it served much less than the time before."""
+        broke = None
+        if self._before is not None and self._now is not None:
+            broke = detect(self._before, self._now, self._usage, usage, self._gap, expected=self._expected)
+        if broke is not None and self._rewritten and broke.cause in {"time", "provider"}:
+            broke = replace(broke, cause="messages", what="the host changed earlier messages")
+        self._usage = usage
+        self._expected = self._rewritten = False
+        return broke
