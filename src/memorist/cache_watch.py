@@ -31,7 +31,7 @@ class CacheWatch:
         self._rewritten = self._rewritten or rewritten
 
     def edited(self) -> None:
-        """memorist changed what was sent; the next fall of cache reads is expected."""
+        """Memorist changed what was sent; the next fall of cache reads is expected."""
         self._expected = True
 
     def answered(self, usage: Usage) -> Break | None:

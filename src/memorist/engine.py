@@ -25,10 +25,10 @@ from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.errors import UsageError
 from memorist.events import Listener
-from memorist.models.choose import open_model
-from memorist.ports import Clock, Files, Model
 from memorist.journal import Journal, Named, World
+from memorist.models.choose import open_model
 from memorist.playback import Playback
+from memorist.ports import Clock, Files, Model
 from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
@@ -77,7 +77,7 @@ class Memorist:
         session: str,
         *,
         project: str = "",
-        format: str = "anthropic",  # noqa: A002 - the field's own word
+        format: str = "anthropic",
         host: Host | None = None,
         folder: Path | None = None,
         listener: Listener | None = None,
@@ -104,8 +104,14 @@ class Memorist:
         self._sessions.add(played)
         return played
 
-    def _journal(  # noqa: PLR0917 - what `open` and `play` take
-        self, session: str, project: str, format: str, host: Host, folder: Path | None, listener: Listener | None  # noqa: A002
+    def _journal(
+        self,
+        session: str,
+        project: str,
+        format: str,
+        host: Host,
+        folder: Path | None,
+        listener: Listener | None,
     ) -> Journal:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")

@@ -11,9 +11,9 @@ from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
+from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack
-from memorist.forks.spec import ParentCall, Receipt
 from memorist.ports import Clock, Files, Model
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
@@ -70,9 +70,7 @@ class Journal:
         self.known = self._take_up()
         if not self.known:
             self.record(Head(session=named.id, format="memorist", cwd=named.project))
-        keep_session(
-            world.database, named.id, project=named.project, folder=str(layout.folder), format=named.format, now=world.clock.now()
-        )
+        keep_session(world.database, named.id, project=named.project, folder=str(layout.folder), format=named.format, now=world.clock.now())
         self.tell(SessionOpened(named.id, named.format, resumed=bool(self.known), messages=len(self.known)))
 
     def _memory_means(self) -> Means:
@@ -154,7 +152,7 @@ class Journal:
         self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
 
     def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
-        """memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""
+        """Memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""
         self._transcript.append(boundary)
         self.following.history_replaced(messages, measured_before=measured_before)
 

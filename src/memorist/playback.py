@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memorist.compaction.run import Call, Done
+from memorist.compaction.call import Call, Done
 from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message, Origin
 from memorist.errors import NothingToDo
-from memorist.formats.recorded import Boundary
 from memorist.forks.spec import Receipt
+from memorist.formats.recorded import Boundary
 from memorist.journal import Entry, Journal
 from memorist.session_memory.follow import Following
 from memorist.session_memory.trigger import Due

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
+import msgspec
+
 from memorist.cache_watch import CacheWatch
+from memorist.compaction.call import Call, Done
 from memorist.compaction.result import Strategy
-from memorist.compaction.run import Done
 from memorist.compaction.thresholds import Thresholds, thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, FileRead
+from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
-from memorist.forks.spec import ParentCall, Receipt
 from memorist.host_history import HostHistory, as_sent
 from memorist.journal import Journal
-from memorist.models.prices import Price, lookup, merged, shipped
+from memorist.models.prices import Price, PriceTable, lookup, merged, shipped
 from memorist.ports import Request
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
@@ -50,6 +53,7 @@ class Session:
         self._tried_again = False
         self._watch = CacheWatch()
         self._limits = limits_of({}, journal.world.settings)
+        self._price: Price | None = None
 
     @property
     def id(self) -> str:
@@ -95,6 +99,7 @@ class Session:
             self._journal.take(message)
         self._view.take(news)
         self._limits = limits_of(request, self._journal.world.settings)
+        self._price = price_for(request, self._journal.world.settings)
         self._tried_again = False
         if self._journal.compacts:
             await self._fit()
@@ -128,7 +133,7 @@ class Session:
         due: Due | None = None
         for message in self._history.observed(answer.messages):
             due = self._journal.take(message) or due
-        self._journal.compactor.replied(self._journal.world.clock.now())
+        self._journal.compactor.replied(self._journal.world.clock.now(), answer.usage)
         broke = self._watch.answered(answer.usage)
         if broke is not None:
             self._journal.tell(CacheBroke(broke.cause, broke.what, broke.tokens))
@@ -171,16 +176,22 @@ class Session:
         return self._to_send(self._request) if done is not None and done.result is not None else None
 
     async def _fit(self, *, manual: Strategy | None = None, instructions: str = "", forced: bool = False) -> Done | None:
-        done = await self._view.fit(
-            self._journal.world.clock.now(), self._limits, parent=self._parent(None), manual=manual, instructions=instructions, forced=forced
+        call = Call(
+            limits=self._limits,
+            parent=self._parent(None),
+            price=self._price,
+            manual=manual,
+            instructions=instructions,
+            forced=forced,
         )
+        done = await self._view.fit(self._journal.world.clock.now(), call)
         if done is not None and done.result is not None:
             self._watch.edited()
         if done is not None and done.result is not None and done.result.strategy != "micro":
             self._journal.compacted(done.boundary(manual=manual is not None), done.result.messages)
         return done
 
-    def fetch(self, id: str) -> str | None:  # noqa: A002 - the field's own word
+    def fetch(self, id: str) -> str | None:
         """The whole text of a message or tool result that is no longer shown in full; None when the session has none of that id."""
         self._journal.flush()
         return self._view.fetch(id)
@@ -206,9 +217,23 @@ class Session:
         await self._journal.close()
 
 
+def price_for(request: JsonObject, settings: Settings) -> Price | None:
+    """The price table's entry for the model of a request, the user's own before the shipped one."""
+    return lookup(str(request.get("model", "")), _table(settings))
+
+
+@lru_cache(maxsize=8)
+def _cached_table(own: bytes) -> PriceTable:
+    return merged(shipped(), msgspec.json.decode(own, type=dict[str, Price]))
+
+
+def _table(settings: Settings) -> PriceTable:
+    return _cached_table(msgspec.json.encode(settings.models.prices))
+
+
 def limits_of(request: JsonObject, settings: Settings) -> Thresholds:
     """The thresholds of the model that a request is for: its window and output from the price table, or what is usual."""
-    known = lookup(str(request.get("model", "")), merged(shipped(), settings.models.prices)) or Price()
+    known = price_for(request, settings) or Price()
     asked = request.get("max_tokens") or request.get("max_output_tokens") or request.get("max_completion_tokens")
     output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
     return thresholds(known.window or DEFAULT_WINDOW, output, settings.compaction)

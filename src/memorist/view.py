@@ -7,16 +7,15 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from memorist.compaction.call import Call, Done
 from memorist.compaction.marks import host_marks, mark
 from memorist.compaction.recorded import found
-from memorist.compaction.result import Strategy
-from memorist.compaction.run import Call, Compactor, Done
-from memorist.compaction.thresholds import Thresholds
+from memorist.compaction.run import Compactor
 from memorist.core.messages import JsonObject, Message
 from memorist.errors import StoreError
 from memorist.formats import memorist_jsonl
-from memorist.forks.spec import ParentCall
 from memorist.host_history import WINDOW, Entry, HostHistory, News
 from memorist.ports import Files
 from memorist.store.layout import SessionLayout
@@ -70,23 +69,11 @@ class View:
             whole = self._window.messages
             self._show([*whole[: len(whole) - len(recent)], *shown])
 
-    async def fit(
-        self,
-        now: float,
-        limits: Thresholds,
-        *,
-        parent: ParentCall | None,
-        manual: Strategy | None = None,
-        instructions: str = "",
-        forced: bool = False,
-    ) -> Done | None:
+    async def fit(self, now: float, call: Call) -> Done | None:
         """Make the window smaller if it is due, asked for or forced; None when there was nothing to decide."""
-        if not (manual or forced or self._compactor.due(now, limits)):
+        if not (call.manual or call.forced or self._compactor.due(now, call.limits)):
             return None
-        call = Call(
-            messages=self._window.messages, limits=limits, parent=parent, manual=manual, instructions=instructions, forced=forced
-        )
-        done = await self._compactor.make_smaller(call)
+        done = await self._compactor.make_smaller(replace(call, messages=self._window.messages))
         if done.result is not None:
             self._show(done.result.messages)
         return done

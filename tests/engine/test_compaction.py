@@ -304,7 +304,9 @@ async def test_a_broken_cache_is_told_with_its_cause(tmp_path: Path) -> None:
             await session.prepare({"model": MODEL, "max_tokens": 1_000, "tools": tools, "messages": host.messages})
             usage = {"input_tokens": 10, "cache_read_input_tokens": read, "output_tokens": 5}
             content = [{"type": "text", "text": f"Answer {number}."}]
-            await session.observe({"id": f"m{number}", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage})
+            await session.observe(
+                {"id": f"m{number}", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage}
+            )
             host.messages.append({"role": "assistant", "content": content})
 
     broke = [event for event in host.events if isinstance(event, CacheBroke)]

@@ -23,7 +23,13 @@ def measure(data: Path) -> Result:
     for name, recall in found.means.items():
         ours = name == "notes"
         rows += [
-            Row(f"{name}: identifiers", recall.identifiers, "", _goal(notes.IDENTIFIER_GOAL, ours), _met(recall.identifiers >= notes.IDENTIFIER_GOAL, ours)),
+            Row(
+                f"{name}: identifiers",
+                recall.identifiers,
+                "",
+                _goal(notes.IDENTIFIER_GOAL, ours),
+                _met(recall.identifiers >= notes.IDENTIFIER_GOAL, ours),
+            ),
             Row(f"{name}: content words", recall.words, "", _goal(notes.WORD_GOAL, ours), _met(recall.words >= notes.WORD_GOAL, ours)),
             Row(f"{name}: size", recall.tokens, "tokens (o200k), mean"),
         ]

@@ -10,6 +10,7 @@ from typing import Any, cast
 import click
 
 from memorist.cli import show
+from memorist.clock import SystemClock
 from memorist.compaction.asking.run import Asking, ask
 from memorist.compaction.conversation import conversation, typed
 from memorist.compaction.offline import Offline, compact, model_of
@@ -18,7 +19,6 @@ from memorist.compaction.result import Compacted, Strategy, Unchanged
 from memorist.compaction.summary import Unusable
 from memorist.compaction.texts import shipped
 from memorist.configuration import load_settings
-from memorist.clock import SystemClock
 from memorist.core.messages import Message
 from memorist.errors import InputError, ModelUnavailable, NothingToDo, UsageError
 from memorist.formats.recognise import read
@@ -40,7 +40,9 @@ STRATEGIES = ("auto", "micro", "session-memory", "full", "inline", "structural",
 @click.option("--strategy", type=click.Choice(STRATEGIES), default="auto", show_default=True, help="Which way to take.")
 @click.option("--budget", type=click.IntRange(min=500), default=20_000, show_default=True, help="Tokens the result may have.")
 @click.option("--instructions", default="", help="What a summary should hold; needs --model.")
-@click.option("--model", default=None, help="Model for full and inline, such as anthropic:NAME. [default: none, the notes serve as the summary]")
+@click.option(
+    "--model", default=None, help="Model for full and inline, such as anthropic:NAME. [default: none, the notes serve as the summary]"
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be kept and cut, and show no text.")
 @click.option("--apply", "target", type=click.Path(path_type=Path), default=None, help="Write the compacted conversation to this file.")
 @click.option("--show", "wanted", default=None, help="Show the whole text of a message or tool result by its id, and do nothing else.")
@@ -54,9 +56,11 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
         return
     made = _made(recorded, source, options)
     if isinstance(made, Unchanged):
-        made = Compacted(
-            strategy="unchanged", messages=recorded.messages, tokens_before=_size(recorded), tokens_after=_size(recorded)
-        ) if options["as_json"] else _stop(made)
+        made = (
+            Compacted(strategy="unchanged", messages=recorded.messages, tokens_before=_size(recorded), tokens_after=_size(recorded))
+            if options["as_json"]
+            else _stop(made)
+        )
     if options["target"] and not options["dry_run"]:
         _write(options["target"], recorded, made)
     if options["as_json"]:
@@ -72,7 +76,7 @@ def _stop(made: Unchanged) -> Compacted:
 def _whole(recorded: Recorded, wanted: str) -> str:
     text = found(recorded.everything, wanted)
     if text is None:
-        raise InputError(f"the session has no message or tool result {wanted!r}; --json lists the ids under \"cut\"")
+        raise InputError(f'the session has no message or tool result {wanted!r}; --json lists the ids under "cut"')
     return text
 
 

@@ -34,7 +34,9 @@ def _cleared(message: Message, keep: int) -> Message:
     for block in message.blocks:
         if isinstance(block, ToolResult):
             doomed -= 1
-            blocks.append(block if doomed < 0 or len(block.text) <= len(CLEARED) else msgspec.structs.replace(block, content=(Text(CLEARED),)))
+            blocks.append(
+                block if doomed < 0 or len(block.text) <= len(CLEARED) else msgspec.structs.replace(block, content=(Text(CLEARED),))
+            )
         else:
             blocks.append(block)
     return msgspec.structs.replace(message, blocks=tuple(blocks))

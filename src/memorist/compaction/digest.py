@@ -35,7 +35,7 @@ TASKS_SHARE = 0.06
 FAILURES_SHARE = 0.06
 FILES_SHARE = 0.08
 NAMES_SHARE = 0.2
-NAMES_MOST = 2_500
+NAMES_MOST = 1_800
 """Names take this part of the room, and no more than so many tokens: almost all that is used again is among those."""
 
 _LABELS = 20
@@ -96,7 +96,9 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     """The summary's text, within `room` tokens unless the last request alone is larger."""
     pointer = f"{POINTER}{transcript}\n" if transcript else ""
     head = f"{OPENING}\n{pointer}"
-    words = words_text(choose_words(past.said, int((room - estimate_text(head)) * WORDS_SHARE), last=past.said[-1].text if past.said else ""))
+    words = words_text(
+        choose_words(past.said, int((room - estimate_text(head)) * WORDS_SHARE), last=past.said[-1].text if past.said else "")
+    )
     parts = [
         head,
         section("What the user said", words),
@@ -111,7 +113,9 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     names_room = max(0, min(int(room * NAMES_SHARE), NAMES_MOST, left))
     extracts = extracts_text(_extracts(past, left - names_room, lists))
     shown = lists + extracts
-    names = names_text(collect(past.pieces), past.ages, shown + past.shown, min(names_room, room - estimate_text(shown) - _LABELS), past.root)
+    names = names_text(
+        collect(past.pieces), past.ages, shown + past.shown, min(names_room, room - estimate_text(shown) - _LABELS), past.root
+    )
     return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
 
 

@@ -10,27 +10,35 @@ from msgspec import Struct
 from memorist.compaction import from_session_memory, full, inline, micro
 from memorist.compaction.asking.run import Asking, ask
 from memorist.compaction.budget import Decisions, apply_budget
+from memorist.compaction.call import Call, Done
 from memorist.compaction.conversation import Conversation, conversation, typed
 from memorist.compaction.digest import digest
+from memorist.compaction.economics import Rates, rates_of
 from memorist.compaction.from_session_memory import Notes
-from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, replied
 from memorist.compaction.full import Terms
+from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, replied
+from memorist.compaction.priced import Money, clearing_that_pays
 from memorist.compaction.restore import Facts, ReadFile
-from memorist.compaction.result import Compacted, Outcome, Strategy, Unchanged
+from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.summary import Unusable
 from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
 from memorist.compaction.thresholds import Thresholds
-from memorist.core.messages import Message
-from memorist.errors import NothingToDo, StoreError
+from memorist.core.messages import Message, Usage
+from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
-from memorist.formats.recorded import Boundary
-from memorist.forks.spec import ForkLimits, ParentCall, Receipt
+from memorist.forks.spec import ForkLimits, Receipt
+from memorist.models.prices import MILLION, Price
 from memorist.ports import Clock, Files, Model
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.store.layout import SessionLayout
+
+NO_USAGE = Usage()
+
+PRICE_EVERY = 5_000
+"""Growth in tokens after which it is asked again whether clearing pays, so that asking costs little."""
 
 
 class CompactionMeans(Struct, frozen=True, kw_only=True):
@@ -46,43 +54,6 @@ class CompactionMeans(Struct, frozen=True, kw_only=True):
     record: Callable[[Receipt], None]
 
 
-class Call(Struct, frozen=True, kw_only=True):
-    """The request that is about to be sent, as far as compaction must know it."""
-
-    messages: tuple[Message, ...]
-    limits: Thresholds
-    parent: ParentCall | None = None
-    manual: Strategy | None = None
-    instructions: str = ""
-    now: float | None = None
-    """Time of the request in a replay, seconds since the epoch; None asks the clock."""
-    forced: bool = False
-    """The provider refused the request as too long: it must become smaller, whatever the count says."""
-
-
-class Done(Struct, frozen=True):
-    """What a compaction came to: the new history, or None, and the sentence that says why not."""
-
-    result: Compacted | None
-    why: str = ""
-    blocked: bool = False
-    """The request would not leave the model room to answer, and nothing could be done."""
-
-    def boundary(self, *, manual: bool) -> Boundary:
-        """The record of this compaction for the transcript: what was put in, and how many messages stayed."""
-        if self.result is None:
-            raise NothingToDo("no compaction was made, so there is no boundary")
-        ours = tuple(message for message in self.result.messages if message.id.startswith("memorist"))
-        return Boundary(
-            id=self.result.strategy,
-            line=0,
-            trigger="manual" if manual else "auto",
-            tokens_before=self.result.tokens_before,
-            kept=len(self.result.messages) - len(ours),
-            replacement=ours,
-        )
-
-
 class Compactor:
     """Compaction of one session. Holds what must not be forgotten between requests: decisions, breakers, the user's words."""
 
@@ -95,6 +66,10 @@ class Compactor:
         self._breakers = Breakers()
         self._said: list[str] = []
         self._last_reply: float | None = None
+        self._calls = 0
+        self._cached = 0
+        self._first = 0
+        self._priced_at = 0
 
     def took(self, message: Message) -> None:
         """A message was added to the conversation; what the user typed is kept word by word (CP-16)."""
@@ -102,10 +77,13 @@ class Compactor:
         if words:
             self._said.append(words)
 
-    def replied(self, now: float) -> None:
-        """The model has answered at this time."""
+    def replied(self, now: float, usage: Usage = NO_USAGE) -> None:
+        """The model has answered at this time; what it used tells how much of the conversation lies in the provider's cache."""
         self._breakers = replied(self._breakers)
         self._last_reply = now
+        self._calls += 1
+        self._cached = usage.cache_read + usage.cache_write
+        self._first = self._first or self._following.tokens
 
     def offload(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
         """Apply the tool result budget to the messages since the last reply; the messages to show instead, None when nothing changes.
@@ -129,7 +107,8 @@ class Compactor:
         """Whether there is anything to decide before this request. Costs nothing that grows with the conversation."""
         settings = self._means.settings
         idle = self._last_reply is not None and now - self._last_reply >= settings.micro_gap_minutes * 60
-        return settings.enabled and (idle or self._following.tokens >= limits.auto)
+        grown = settings.by_price and self._following.tokens - self._priced_at >= PRICE_EVERY
+        return settings.enabled and (idle or grown or self._following.tokens >= limits.auto)
 
     async def make_smaller(self, call: Call) -> Done:
         """Take the plan's steps for this request, in order."""
@@ -193,15 +172,36 @@ class Compactor:
     def _cleared(self, call: Call, now: float) -> Outcome:
         if call.manual or call.forced:
             return Unchanged("Asked for in another way.")
-        return micro.by_time(
-            call.messages, now=now, last_reply=self._last_reply, settings=self._means.settings, factor=self._following.meter.factor
+        settings, factor = self._means.settings, self._following.meter.factor
+        made = micro.by_time(call.messages, now=now, last_reply=self._last_reply, settings=settings, factor=factor)
+        if isinstance(made, Compacted) or call.price is None or not settings.by_price:
+            return made
+        self._priced_at = self._following.tokens
+        paying = clearing_that_pays(
+            call.messages,
+            self._money(call.price, now),
+            used=self._following.tokens,
+            limit=call.limits.auto,
+            settings=settings,
+            factor=factor,
+        )
+        return made if paying is None else micro.clear(call.messages, paying.ids, factor=factor)
+
+    def _money(self, price: Price, now: float) -> Money:
+        rates = rates_of(price)
+        age = 0.0 if self._last_reply is None else now - self._last_reply
+        return Money(
+            rates=rates or Rates(plain=0.0, read=0.0, write=0.0),
+            output=(price.output or 0.0) / MILLION,
+            cached=self._cached,
+            age_seconds=age,
+            calls=self._calls,
+            first=self._first,
         )
 
     async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
         limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
-        terms = Terms(
-            texts=self._texts, settings=self._means.settings, limit=limit, facts=self._facts(), automatic=call.manual is None
-        )
+        terms = Terms(texts=self._texts, settings=self._means.settings, limit=limit, facts=self._facts(), automatic=call.manual is None)
         match strategy:
             case "session-memory":
                 return await self._by_notes(held, terms)

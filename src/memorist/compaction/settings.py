@@ -8,7 +8,10 @@ from msgspec import Struct
 
 
 class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When and how the conversation is made smaller. Sizes are tokens unless a name says otherwise. Sources: claude-code.md sections 5, 6, 15; codex.md part 2."""
+    """When and how the conversation is made smaller. Sizes are tokens unless a name says otherwise.
+
+    Sources: claude-code.md sections 5, 6, 15; codex.md part 2.
+    """
 
     enabled: bool = True
     """False never compacts; session memory is off then as well."""
@@ -36,6 +39,8 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Start of an offloaded result that stays in view."""
     micro_gap_minutes: float = 60.0
     """Idle time after which the provider's cache is surely cold, so that clearing old results costs nothing extra."""
+    by_price: bool = True
+    """Clear old results as soon as that saves money over the expected rest of the session, from half the auto threshold on; False waits for the window."""
     micro_keep: int = 5
     """Newest results that microcompact keeps; at least 1."""
     keep_minimum_tokens: int = 10_000

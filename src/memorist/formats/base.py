@@ -51,7 +51,7 @@ class BaseCodec(ABC):
     def reply_entries(self, reply: JsonObject) -> list[Any]:
         """What of a reply goes into the history, unchanged. Raises FormatError."""
 
-    def decode_item(self, item: object, *, id: str) -> tuple[Message, ...]:  # noqa: A002 - the contract's own word
+    def decode_item(self, item: object, *, id: str) -> tuple[Message, ...]:
         """Read one entry of the history: always one message."""
         return (self.read_item(item, id),)
 

@@ -28,7 +28,7 @@ class Codec(Protocol):
         """The key of a request body that holds the growing list: `messages`, or `input` for Responses."""
         ...
 
-    def decode_item(self, item: Any, *, id: str) -> tuple[Message, ...]:  # noqa: A002, ANN401 - `id` is the field's own word
+    def decode_item(self, item: Any, *, id: str) -> tuple[Message, ...]:  # noqa: ANN401 - an entry as it stands on the wire
         """Read one entry of the history. `id` is used where the wire gives none."""
         ...
 

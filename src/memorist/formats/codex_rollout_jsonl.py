@@ -191,7 +191,11 @@ class _Reading:
         After a compaction the total stays and the last usage holds the new size of the context, so both are compared.
         """
         info = _count(data).payload.info
-        if info is None or info.last_token_usage is None or (self.total is not None and (info.total_token_usage, info.last_token_usage) == self.total):
+        if (
+            info is None
+            or info.last_token_usage is None
+            or (self.total is not None and (info.total_token_usage, info.last_token_usage) == self.total)
+        ):
             return None
         last = info.last_token_usage
         self.total = info.total_token_usage, last

@@ -21,11 +21,11 @@ from memorist.engine import Memorist
 from memorist.errors import NothingToDo, UnreadableSession
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Aside, Head, Measured, Mend, Skip
+from memorist.playback import Playback
 from memorist.ports import Model
 from memorist.replay.gather import Gathering, commands_of, files_of, relative, troubles_of
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
-from memorist.playback import Playback
 from memorist.session import DEFAULT_OUTPUT, limits_of
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal

@@ -39,6 +39,8 @@ class Failure(Struct):
     mended_by: str = ""
     mended_line: str = ""
     times: int = 1
+    answered: bool = False
+    """The assistant has spoken since."""
 
 
 class CommandBook:
@@ -90,9 +92,10 @@ class CommandBook:
                 failure.mended_by, failure.mended_line = note.text, outcome.line
 
     def explained(self, text: str) -> None:
-        """The assistant's first words after a failure."""
-        if self.failures and not self.failures[-1].diagnosis and not self.failures[-1].mended_by:
-            self.failures[-1].diagnosis = text
+        """The assistant's first words after a failure; empty where they only announce its next step, which explains nothing."""
+        last = self.failures[-1] if self.failures else None
+        if last is not None and not last.answered and not last.mended_by:
+            last.diagnosis, last.answered = text, True
 
     def edited(self, path: str) -> None:
         """A file was changed: noted with every failure that is still open."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.formats.harness import typed_text
 from memorist.session_memory.ledger_commands import CommandBook
-from memorist.session_memory.ledger_texts import BASE_WEIGHT, FINAL, INTENT, SAID, Candidate, Pool
+from memorist.session_memory.ledger_texts import BASE_WEIGHT, FINAL, INTENT, SAID, Candidate, Pool, kind_of_sentence
 from memorist.session_memory.ledger_turns import TurnBook
 from memorist.session_memory.sentences import Sentence, ends, sentence, sentences, shorten
 
@@ -33,6 +33,7 @@ ASK_LENGTH = 400
 _BARE_COMMAND = re.compile(r"/[\w:-]+")
 """A slash command without arguments (`/clear`) asks for nothing that lasts."""
 
+_FEW = 3
 _ASK_SENTENCES = 80
 _ANSWER_LENGTH = 320
 _REPEATS_WITHIN = 8
@@ -109,13 +110,12 @@ class Talk:
         """The assistant spoke to the user."""
         made = self.pool.add(SAID, self._turns.now.number, text)
         if not made:
+            self._commands.explained(_brief(text))
             return
         self.tail.extend(made)
         del self.tail[:-_TAIL_LIMIT]
         spoken = [each for each in made if not each.sentence.table]
-        first = next((each for each in spoken if each.source == SAID), spoken[0] if spoken else None)
-        if first is not None:
-            self._commands.explained(first.sentence.text)
+        self._commands.explained(next((each.sentence.text for each in spoken if each.source == SAID), ""))
         intents = [each for each in spoken if each.source == INTENT]
         self._turns.step(next(iter([*reversed(intents), *spoken]), None))
 
@@ -130,3 +130,9 @@ class Talk:
             if candidate.source in (SAID, INTENT):
                 candidate.source = FINAL
         self.tail = []
+
+
+def _brief(text: str) -> str:
+    """A text too short to be kept as a sentence of its own; empty where it is an announcement or a word or two."""
+    words = shorten(text, _ANSWER_LENGTH)
+    return words if words.count(" ") >= _FEW and kind_of_sentence(SAID, words) == SAID else ""

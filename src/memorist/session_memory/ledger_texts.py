@@ -49,6 +49,10 @@ _INTENT = re.compile(
     r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|i need to|i should|i want to|i have to|now (?:i|let)|next i|time to"
     r"|(?:now|next|first|then),? (?:re-?)?(?:remove|add|fix|update|run|check|make|create|write|read|look|test|commit|push|verify|rename|replace"
     r"|move|build|install|merge|resolve|clean|implement|edit|change|search|find|see|try|wire|start)"
+    r"|(?:and |so )?i (?:now |also |then |first |only |just )*(?:take|look|read|clear|copy|round|check|run|start|begin|add|try|test|write"
+    r"|change|move|put|go|open|search|count|compare|print|show|update|remove|set|turn|build|commit|mend|fix|make)"
+    r"|to (?:be sure|make sure|see|find out|check)|first (?:the|what|a|an|two|one|some|idea|its?)"
+    r"|(?:now|then|next),? (?:the|its|for the) [\w`' -]{0,40}\w(?=:|\.$)"
     r"|i['’]m (?:now |also |just )?(?!getting|seeing|hitting)\w+ing\b|next i['’]m"
     r"|running|checking|reading|updating|adding|fixing|looking|committing)\b",
     re.IGNORECASE,
@@ -91,7 +95,7 @@ class Pool:
         """Take the sentences of a text; the candidates that it made."""
         made = []
         for found in sentences(text, tables=source == SAID):
-            kind = source if found.table else _kind(source, found.text)
+            kind = source if found.table else kind_of_sentence(source, found.text)
             if not kind:
                 continue
             cue = found.cue
@@ -137,7 +141,7 @@ def _order(candidate: Candidate) -> int:
     return candidate.order
 
 
-def _kind(source: str, text: str) -> str:
+def kind_of_sentence(source: str, text: str) -> str:
     """The source, made narrower by how the sentence begins; empty for what is not worth keeping."""
     if source == SAID:
         if _REACTION.match(text):

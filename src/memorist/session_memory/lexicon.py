@@ -150,7 +150,7 @@ def _names_in(token: str) -> tuple[str, ...]:
     bare = token.strip(_AROUND)
     if len(bare) <= 2 or bare.isdigit() or (bare.isalpha() and (bare[1:].islower() or bare.isupper())):
         return ()
-    return tuple([name.rstrip(".-:") for name in _NAME.findall(bare[:NAME_LENGTH])])
+    return tuple([name.rstrip(".-:") for name in _NAME.findall(bare[:NAME_LENGTH]) if name[0] != "." or not name[1:2].isdigit()])
 
 
 def name_keys(found: tuple[str, ...]) -> frozenset[str]:

@@ -12,10 +12,10 @@ from memorist.session_memory.lexicon import name_keys, read, token_cost
 NAME_WORTH = 1.5
 """What a new identifier is worth, in new words."""
 
-NEW_SHARE = 0.34
+NEW_SHARE = 0.25
 """Part of a line that must be new to the notes."""
 
-FILL_WEIGHT = 1.0
+FILL_WEIGHT = 0.7
 """Lines of at least this weight fill what room is left if they say anything new at all."""
 
 FILL_SHARE = 0.04

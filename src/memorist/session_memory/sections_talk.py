@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from memorist.session_memory.ledger import Ledger
 from memorist.session_memory.ledger_talk import ANSWERING, Ask
 from memorist.session_memory.ledger_texts import (
@@ -24,10 +27,20 @@ TITLE, STATE, TASK = "Session Title", "Current State", "Task specification"
 DOCS, LEARNED, RESULTS = "Codebase and System Documentation", "Learnings", "Key results"
 
 TITLE_LENGTH = 90
+_CLAUSE_LENGTH = 28
+_CLAUSE = re.compile(r"[:;,](?= )| (?:[—–-]|because|so that|and|but|which|then|when|while) | \(")
+_HIT = re.compile(r":\d+\)$")
+_COMMON = re.compile(r"_|test|set_?[Uu]p|tear_?[Dd]own|main$|init$|write$|read$|get$|set$|run$")
+"""Names of functions that say nothing alone."""
+
+_COMMITTED = re.compile(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 _GROUPS = ("", "In its reasoning:", "In an earlier summary:", "In the changed code:", "In code that was read:")
 _GROUP_OF = {THOUGHT: 1, EARLIER: 2, COMMENT: 3, SHOWN: 4}
 _PLACES = {COMMIT: RESULTS, PLAN: TASK + "/plan", COMMENT: DOCS, EARLIER: DOCS, SHOWN: DOCS}
 _SHOWN_LIMIT = 8
+_DECLARED = re.compile(
+    r"`(?:[a-z]+(?:\([^)]*\))? )*?(?:func|function|def|class|struct|enum|trait|interface|type|fn|impl) (?:\([^)]*\) ?)?(\w+)"
+)
 _LAST_TABLES = 2
 _OLDER = 0.85
 _MUST_SENTENCES = 4
@@ -55,7 +68,20 @@ def title(ledger: Ledger) -> str:
     heading = first.sentences[0].text if first.sentences else first.text
     if len(first.sentences) > 1 and heading.rstrip(" …").lower().startswith("implement the following plan"):
         heading = first.sentences[1].text
-    return shorten(heading, TITLE_LENGTH)
+    return heading if len(heading) <= TITLE_LENGTH else _clause(heading) or _subject(ledger) or shorten(heading, TITLE_LENGTH)
+
+
+def _clause(heading: str) -> str:
+    """The longest beginning of a long sentence that ends where a clause does; empty where there is none of a fair length."""
+    ends = [match.start() for match in _CLAUSE.finditer(heading[: TITLE_LENGTH + 1])]
+    return heading[: ends[-1]] if ends and ends[-1] >= _CLAUSE_LENGTH else ""
+
+
+def _subject(ledger: Ledger) -> str:
+    """The subject of the first commit; empty where none was made."""
+    commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
+    found = next((match[1] for commit in commits if (match := _COMMITTED.match(commit))), "")
+    return shorten(found, TITLE_LENGTH)
 
 
 def task_lines(ledger: Ledger) -> list[Line]:
@@ -153,8 +179,9 @@ def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
     tail = {each.order for each in ledger.talk.tail}
     tables = {each.order for each in [each for each in ledger.talk.pool.candidates if each.sentence.table][-_LAST_TABLES:]}
     lines = []
-    shown = sorted((each for each in ledger.talk.pool.candidates if each.source in (SHOWN, COMMENT)), key=quality, reverse=True)
-    skip = skip | {each.order for each in shown[_SHOWN_LIMIT:]}
+    shown = [each for each in ledger.talk.pool.candidates if each.source in (SHOWN, COMMENT)]
+    spoken_of = sorted((each for each in shown if _spoken_of(each, ledger.talk.pool.names)), key=quality, reverse=True)
+    skip = skip | ({each.order for each in shown} - {each.order for each in spoken_of[:_SHOWN_LIMIT]})
     for each in ledger.talk.pool.candidates:
         if each.order in skip:
             continue
@@ -164,6 +191,15 @@ def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
             group = (_GROUP_OF.get(each.source, 0),) if section in (DOCS, LEARNED) else ()
             lines.append(of_sentence(section, each.sentence, (*group, each.turn, each.order), weight * age, must=each.order in tables))
     return lines
+
+
+def _spoken_of(candidate: Candidate, names: Mapping[str, float]) -> bool:
+    """A declaration that was shown counts only where a search hit it or its name came up elsewhere; comments count by themselves."""
+    text = candidate.sentence.text
+    declared = _DECLARED.match(text) if candidate.source == SHOWN else None
+    if declared is None or declared[1] in names or f"{declared[1]}()" in names:
+        return True
+    return bool(_HIT.search(text)) and not _COMMON.match(declared[1])
 
 
 def grouped_text(lines: list[Line]) -> str:
@@ -182,6 +218,8 @@ def _place(each: Candidate, *, final: bool) -> tuple[str, float]:
     """The section of a candidate, empty for none, and its weight there."""
     if each.source == FINAL or each.sentence.table or (final and each.source == SAID):
         return RESULTS, max(each.weight, BASE_WEIGHT[FINAL])
+    if each.source == SAID and each.sentence.text.endswith("?"):
+        return "", 0.0
     if each.source in (SAID, THOUGHT):
         return LEARNED if each.cue else DOCS, each.weight
     return _PLACES.get(each.source, ""), each.weight

@@ -59,7 +59,9 @@ def file_lines(ledger: Ledger, root: str) -> list[Line]:
             lines.append(line(FILES, f"`{relative(each.path, root).rsplit('/', 1)[-1]}` now says: {words}", (1, at, place), 0.8))
     theirs = _untouched(ledger, [relative(each.path, root) for each in changed])
     if theirs and changed:
-        lines.append(line(FILES, f"Changed by `git status` too, but by no call of this session: {_named(theirs, root, 8)}", (3, 0), 1.4))
+        lines.append(
+            line(FILES, f"In the working tree by `git status`, though no call here edited them: {_named(theirs, root, 8)}", (3, 0), 1.4)
+        )
     back = [each.path for each in files if each.taken_back]
     if back:
         lines.append(line(FILES, f"Changed, then taken back: {_named(back, root, 8)}", (1, 1), 2.0, must=True))

@@ -12,7 +12,7 @@ from memorist.forks.spec import FileChange, Outcome, Receipt
 from memorist.store.database import transaction
 
 
-def keep_session(database: sqlite3.Connection, session: str, *, project: str, folder: str, format: str, now: float) -> None:  # noqa: A002 - a row's own columns
+def keep_session(database: sqlite3.Connection, session: str, *, project: str, folder: str, format: str, now: float) -> None:
     """Record that a session was opened; `now` in seconds since the epoch. Raises StoreError."""
     try:
         with transaction(database):

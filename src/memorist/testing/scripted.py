@@ -32,7 +32,7 @@ class ScriptedModel:
         self,
         script: Script,
         *,
-        format: str = "anthropic",  # noqa: A002 - the port's word
+        format: str = "anthropic",
         window: int = 200_000,
         name: str = "scripted:model",
         strict: bool = True,

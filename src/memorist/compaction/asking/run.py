@@ -15,10 +15,10 @@ from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.summary import Unusable, read_summary
 from memorist.compaction.texts import Texts
 from memorist.core.messages import JsonObject, Message
-from memorist.formats.registry import codec
 from memorist.forks.request import shares_prefix
 from memorist.forks.run import run_fork
 from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Outcome, ParentCall, Receipt
+from memorist.formats.registry import codec
 from memorist.ports import Clock, Files, Model, Request
 
 LABEL = "compact"
