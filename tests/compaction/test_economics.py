@@ -20,8 +20,26 @@ def state(*, context: int = 1_000, cached: int = 1_000, age: float = 10.0, ttl: 
     return CacheState(context_tokens=context, cached_tokens=cached, age_seconds=age, ttl_seconds=ttl)
 
 
-def clear(first: int, freed: int, *, end: int | None = None, **more: float) -> Edit:
-    return Edit(kind="clear", first_changed_token=first, end_token=first + freed if end is None else end, tokens_freed=freed, **more)  # type: ignore[arg-type]
+def clear(
+    first: int,
+    freed: int,
+    *,
+    end: int | None = None,
+    cost_usd: float = 0.0,
+    loss_usd: float = 0.0,
+    carried: int | None = None,
+    only_forced: bool = False,
+) -> Edit:
+    return Edit(
+        kind="clear",
+        first_changed_token=first,
+        end_token=first + freed if end is None else end,
+        tokens_freed=freed,
+        cost_usd=cost_usd,
+        loss_usd=loss_usd,
+        carried=carried,
+        only_forced=only_forced,
+    )
 
 
 @pytest.mark.covers("CP-18")

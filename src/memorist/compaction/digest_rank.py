@@ -27,11 +27,11 @@ FADES: dict[Kind, Fade] = {
     "call": Fade(-2.5, 0.8),
     "said": Fade(-3.4, 0.8),
     "file": Fade(-3.1, 1.2),
-    "output": Fade(-3.3, 1.8),
+    "output": Fade(-3.6, 1.6),
     "error": Fade(-2.3, 1.5),
     "change": Fade(-2.4, 1.1),
-    "thought": Fade(-4.2, 2.0),
-    "injected": Fade(-3.8, 1.5),
+    "thought": Fade(-4.8, 2.0),
+    "injected": Fade(-4.3, 1.5),
 }
 AGE_UNIT = 4_000
 """Tokens of history; age counts as log(1 + tokens since / AGE_UNIT)."""
@@ -45,7 +45,7 @@ SUPERSEDED = -1.6
 FOCUS = 0.3
 """Times the logarithm of how often its file was changed."""
 
-HEAT = 2.0
+HEAT = 3.0
 """Times the mean heat of the names in it."""
 
 HEAT_HALF_LIFE = 8_000

@@ -242,7 +242,7 @@ class Compactor:
         return full.compact(held, summary, terms)
 
     def _by_structure(self, held: Conversation, limit: int) -> Outcome:
-        budget = min(limit // 2, self._means.settings.keep_maximum_tokens)
+        budget = min(limit // 2, held.tokens // 2, self._means.settings.keep_maximum_tokens)
         cwd = self._following.ledger.cwd
         made = digest(held.messages, budget, transcript=held.transcript, cwd=cwd, factor=held.factor)
         return made if made.tokens_after < held.tokens else Unchanged("The result would not be smaller than what it replaces.")

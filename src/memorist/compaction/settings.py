@@ -8,10 +8,7 @@ from msgspec import Struct
 
 
 class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When and how the conversation is made smaller. Sizes are tokens unless a name says otherwise.
-
-    Sources: claude-code.md sections 5, 6, 15; codex.md part 2.
-    """
+    """When and how the conversation is made smaller (claude-code.md sections 5, 6, 15; codex.md part 2). Sizes are tokens unless a name says otherwise."""
 
     enabled: bool = True
     """False never compacts; session memory is off then as well."""
