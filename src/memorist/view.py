@@ -59,6 +59,10 @@ class View:
             self._window.take(news.entries)
             self._take_up(news.entries)
         self._offload(news.entries)
+        first = self._window.first
+        if self.changed and first is not None and first.role == "assistant":
+            # A compaction by hand kept nothing, and the reply that it came after is the first to be shown.
+            self._show([self._compactor.lead(), *self._window.messages])
 
     def _offload(self, entries: Sequence[Entry]) -> None:
         recent = [message for entry in entries for message in entry.messages]

@@ -39,6 +39,11 @@ class Window:
         """The messages of the window, in order."""
         return tuple(message for shown in self._shown for message in shown.messages)
 
+    @property
+    def first(self) -> Message | None:
+        """The first message that is shown."""
+        return next((message for shown in self._shown for message in shown.messages), None)
+
     def take(self, entries: Sequence[Entry]) -> None:
         """Add what came with a request."""
         self._shown += [Shown(entry.messages, entry.index) for entry in entries]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -227,7 +228,7 @@ def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands
         assert chosen.verdict.saved_usd > chosen.verdict.cost_usd
         assert not any(edit.only_forced for edit in chosen.edits)
     places = sorted((edit.first_changed_token, edit.end_token or math.inf) for edit in chosen.edits)
-    assert all(before[1] <= after[0] for before, after in zip(places, places[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(places))
 
 
 @pytest.mark.covers("CP-18")

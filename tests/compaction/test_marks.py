@@ -73,7 +73,7 @@ def test_a_long_turn_gets_a_mark_where_the_last_request_ended() -> None:
 
 @pytest.mark.covers("CP-18")
 def test_after_an_edit_the_unchanged_beginning_is_still_read() -> None:
-    """An old result is cleared far back: with the mark at the end of what is unchanged, all before the edit is a cache read; without it, the system only."""
+    """An old result is cleared far back: with the mark at the end of what is unchanged, all before the edit is read from the cache."""
     history = [said(text(f"step {index} " * 200), role="user" if index % 2 == 0 else "assistant") for index in range(61)]
     state = CacheState()
     for end in range(1, 62, 2):

@@ -32,7 +32,7 @@ LABELS = frozenset(
         in install interrupted interrupting is it last lint list looked merge mended more moved names not now of ok only or
         passed pending plan progress push question read reading reasoning its refused refusing request rewritten run running same says search
         searched shown status step steps still success summary task test that the this to tools tree turn typecheck unrelated up
-        updated used user was what with without words working yet command then taken back though no them written here by restore
+        updated used user was what with without words working yet command then taken back though no them edited written here by restore
         """,
     )
 )

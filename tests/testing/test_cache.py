@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.testing.cache import CacheState, Counts, account, anthropic_blocks, common_length
+from memorist.testing.cache import Block, CacheState, Counts, account, account_openai_blocks, anthropic_blocks, common_length
 
 WORDS = st.lists(st.text("ab ", min_size=1, max_size=30), min_size=1, max_size=6)
 
@@ -105,6 +105,40 @@ def test_a_small_prefix_is_not_cached_where_a_minimum_is_set() -> None:
     one = body(text("one", mark=True))
 
     assert account(CacheState(), "anthropic", one, minimum=1_024)[1].cache_write == 0
+
+
+@pytest.mark.covers("CP-18")
+@pytest.mark.parametrize(("ttl", "lifetime"), [("5m", 300.0), ("1h", 3_600.0)])
+def test_with_a_clock_entries_die_and_each_hit_renews_them(ttl: str, lifetime: float) -> None:
+    """Read within the lifetime, again within the lifetime of that, and gone a second after it."""
+    one, state, reads = body(text("one " * 50, mark=ttl)), CacheState(), []
+    for now in (0.0, lifetime, 2 * lifetime, 3 * lifetime + 1):
+        state, counts = account(state, "anthropic", one, now=now)
+        reads.append(counts.cache_read > 0)
+
+    assert reads == [False, True, True, False]
+
+
+@pytest.mark.covers("CP-18")
+def test_openai_forgets_after_ten_idle_minutes() -> None:
+    """With a clock; without one, nothing is forgotten."""
+    one, state, reads = {"model": "m", "input": "word " * 2_000}, CacheState(), []
+    for now in (0.0, 600.0, 1_201.0, None):
+        state, counts = account(state, "openai_responses", one, now=now)
+        reads.append(counts.cache_read > 0)
+
+    assert reads == [False, True, False, True]
+
+
+@pytest.mark.covers("CP-18")
+def test_openai_counts_whole_blocks_of_a_request_that_is_cut_already() -> None:
+    """The longest beginning that an earlier request had, in steps of 128, from 1,024 tokens on."""
+    blocks = [Block("a", 1_000, None), Block("b", 1_500, None), Block("c", 2_000, None)]
+    state, first = account_openai_blocks(CacheState(), blocks)
+
+    assert first == Counts(input=2_000)
+    assert account_openai_blocks(state, [*blocks[:2], Block("d", 2_500, None)])[1] == Counts(input=2_500 - 1_408, cache_read=1_408)
+    assert account_openai_blocks(state, [blocks[0], Block("d", 2_500, None)])[1].cache_read == 0
 
 
 @pytest.mark.covers("FK-1")

@@ -11,13 +11,13 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from memorist.compaction.digest_choose import choose
-from memorist.compaction.digest_names import collect, names_text
+from memorist.compaction.digest_choose import Choice
+from memorist.compaction.digest_names import Name, collect, names_text
 from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
 from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
-from memorist.compaction.digest_units import Piece, Unit, pieces, units
+from memorist.compaction.digest_units import Piece, pieces, units
 from memorist.compaction.digest_user import Said, choose_words, user_words, words_text
 from memorist.compaction.result import Compacted, Cut
 from memorist.core.messages import Message, Origin, Text
@@ -110,20 +110,25 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     if estimate_text(lists) > room:
         return _short(head, words, room)
     left = room - estimate_text(lists) - _LABELS
-    names_room = max(0, min(int(room * NAMES_SHARE), NAMES_MOST, left))
-    extracts = extracts_text(_extracts(past, left - names_room, lists))
-    shown = lists + extracts
-    names = names_text(
-        collect(past.pieces), past.ages, shown + past.shown, min(names_room, room - estimate_text(shown) - _LABELS), past.root
-    )
+    choice = _choice(past, lists)
+    choice.fill(left - min(int(room * NAMES_SHARE), NAMES_MOST))
+    found = collect(past.pieces)
+    names_room = min(int(room * NAMES_SHARE), NAMES_MOST)
+    names = _names(past, found, lists + extracts_text(choice.chosen), names_room)
+    choice.fill(left - estimate_text(extracts_text(choice.chosen)) - estimate_text(names))
+    extracts = extracts_text(choice.chosen)
+    names = _names(past, found, lists + extracts, min(left - estimate_text(extracts), names_room))
     return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
 
 
-def _extracts(past: _Past, room: int, lists: str) -> list[Unit]:
+def _names(past: _Past, found: list[Name], text: str, room: int) -> str:
+    return names_text(found, past.ages, past.shown + text, room, past.root)
+
+
+def _choice(past: _Past, lists: str) -> Choice:
     found = units(past.pieces)
     seen = history(past.pieces, past.ages)
-    rates = [rate(unit, seen, past.ages[unit.source.step - 1]) for unit in found]
-    return choose(found, rates, room, (past.shown, lists))
+    return Choice(found, [rate(unit, seen, past.ages[unit.source.step - 1]) for unit in found], (past.shown, lists))
 
 
 def _short(head: str, words: str, room: int) -> str:

@@ -21,6 +21,7 @@ _MOST_WORDS = 4
 _SMALLEST = 12
 """Tokens below which no extract is tried."""
 
+
 Run = tuple[str, ...]
 
 
@@ -31,50 +32,48 @@ def runs(text: str) -> set[Run]:
 
 
 class Choice:
-    """The extracts chosen so far, what they say, and what another one would be worth."""
+    """The extracts chosen so far, what they say, and those still to choose from.
+
+    Each counts by its rate and by its runs of words that the `known` texts and the ones chosen so far lack. That worth only falls as more is chosen,
+    so it is weighed again only for the one that seems best (lazy greedy choice).
+    """
 
     def __init__(self, found: Sequence[Unit], rates: Sequence[float], known: Iterable[str]) -> None:
-        self.found = found
-        self.rates = rates
-        self.chosen: list[int] = []
-        self._covered: set[Run] = set().union(*(runs(text) for text in known))
+        self.chosen: list[Unit] = []
+        self._found = found
+        self._rates = rates
+        self._covered: set[Run] = set()
         self._sources: set[Source] = set()
         self._own: dict[int, set[Run]] = {}
+        self._queue = [(-_MOST_WORDS * rate, at) for at, rate in enumerate(rates)]
+        heapify(self._queue)
+        for text in known:
+            self._covered |= runs(text)
 
-    def cost(self, at: int) -> int:
-        """Tokens that this extract takes, with its heading where that is not there yet."""
-        unit = self.found[at]
-        return estimate_text(unit.text) + 1 + (0 if unit.source in self._sources else heading_cost(unit.source))
+    def fill(self, room: int) -> int:
+        """Choose the best extracts within `room` tokens; what is left of the room."""
+        passed: list[tuple[float, int]] = []
+        while self._queue and room > _SMALLEST:
+            _, at = heappop(self._queue)
+            unit = self._found[at]
+            if at not in self._own:
+                self._own[at] = runs(unit.text)
+            cost = estimate_text(unit.text) + 1 + (0 if unit.source in self._sources else heading_cost(unit.source))
+            worth = self._rates[at] * len(self._own[at] - self._covered) / cost
+            if worth <= _WORTHLESS:
+                continue
+            if self._queue and worth < -self._queue[0][0]:
+                heappush(self._queue, (-worth, at))
+            elif cost > room:
+                passed.append((-worth, at))
+            else:
+                room -= cost
+                self._take(at, unit)
+        for each in passed:
+            heappush(self._queue, each)
+        return room
 
-    def worth(self, at: int) -> float:
-        """Expected uses of what it alone says, for each token."""
-        if at not in self._own:
-            self._own[at] = runs(self.found[at].text)
-        return self.rates[at] * len(self._own[at] - self._covered) / self.cost(at)
-
-    def take(self, at: int) -> None:
-        """Choose it."""
-        self.chosen.append(at)
-        self._sources.add(self.found[at].source)
-        self._covered |= self._own[at]
-
-
-def choose(found: Sequence[Unit], rates: Sequence[float], room: int, known: Iterable[str]) -> list[Unit]:
-    """The best extracts within `room` tokens, the best first: each counts by its rate and its runs of words that the `known` texts and the ones
-    chosen so far lack.
-
-    Worth falls as more is chosen, so it is weighed again only for the one that seems best (lazy greedy choice).
-    """
-    choice = Choice(found, rates, known)
-    queue = [(-_MOST_WORDS * rate, at) for at, rate in enumerate(rates)]
-    heapify(queue)
-    while queue and room > _SMALLEST:
-        _, at = heappop(queue)
-        worth, cost = choice.worth(at), choice.cost(at)
-        if queue and worth < -queue[0][0]:
-            if worth > _WORTHLESS:
-                heappush(queue, (-worth, at))
-        elif cost <= room and worth > _WORTHLESS:
-            room -= cost
-            choice.take(at)
-    return [found[at] for at in choice.chosen]
+    def _take(self, at: int, unit: Unit) -> None:
+        self.chosen.append(unit)
+        self._sources.add(unit.source)
+        self._covered |= self._own.pop(at)

@@ -11,6 +11,7 @@ from memorist.compaction.conversation import Conversation, conversation, typed
 from memorist.compaction.digest import digest
 from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
+from memorist.compaction.lead import led
 from memorist.compaction.recorded import Recorded
 from memorist.compaction.result import Compacted, Outcome, Strategy, Unchanged
 from memorist.compaction.settings import CompactionSettings
@@ -75,7 +76,7 @@ def _by(strategy: Strategy, recorded: Recorded, held: Conversation, how: Offline
         case "structural":
             return digest(held.messages, how.budget, transcript=how.source, cwd=cwd, factor=how.factor)
         case _:
-            return tail(held.messages, how.budget, factor=how.factor)
+            return led(tail(held.messages, how.budget, factor=how.factor), how.texts.cut_marker, how.factor)
 
 
 def notes_of(recorded: Recorded, how: Offline) -> str:

@@ -17,6 +17,7 @@ from memorist.compaction.economics import Rates, rates_of
 from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
 from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, replied
+from memorist.compaction.lead import lead_of, led
 from memorist.compaction.priced import Money, clearing_that_pays
 from memorist.compaction.restore import Facts, ReadFile
 from memorist.compaction.result import Compacted, Outcome, Unchanged
@@ -84,6 +85,10 @@ class Compactor:
         self._calls += 1
         self._cached = usage.cache_read + usage.cache_write
         self._first = self._first or self._following.tokens
+
+    def lead(self) -> Message:
+        """The user message that stands first where the beginning was left out and the assistant would speak first."""
+        return lead_of(self._texts.cut_marker)
 
     def offload(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
         """Apply the tool result budget to the messages since the last reply; the messages to show instead, None when nothing changes.
@@ -210,7 +215,7 @@ class Compactor:
             case "structural":
                 return self._by_structure(held, limit)
             case "tail":
-                return tail(held.messages, limit // 2, factor=held.factor)
+                return led(tail(held.messages, min(limit, held.tokens) // 2, factor=held.factor), self._texts.cut_marker, held.factor)
             case "micro":
                 keep = self._means.settings.micro_keep
                 return micro.clear(held.messages, micro.old_results(held.messages, keep), factor=held.factor)

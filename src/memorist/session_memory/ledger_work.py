@@ -141,7 +141,7 @@ class Work:
         what = subject(action)
         if outcome.said:
             self._talk.asked(outcome.said, f"refusing {what}")
-        else:
+        elif not isinstance(action, Asks):
             self.commands.failed(Failure(what, "", f"refused {what}", "refused", self._turns.now.number))
         self._turns.did(Deed("refused", what, ok=False, line=shorten(outcome.said, 160)))
 

@@ -15,7 +15,7 @@ NAME_WORTH = 1.5
 NEW_SHARE = 0.25
 """Part of a line that must be new to the notes."""
 
-FILL_WEIGHT = 0.7
+FILL_WEIGHT = 0.9
 """Lines of at least this weight fill what room is left if they say anything new at all."""
 
 FILL_SHARE = 0.04

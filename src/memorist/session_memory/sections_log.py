@@ -26,7 +26,7 @@ OLD_STEPS = 20
 LOG_TURNS = 40
 """Turns that may stand in it."""
 
-TURN_WEIGHT, STEP_WEIGHT, OLD_STEP_WEIGHT = 1.4, 1.1, 0.8
+TURN_WEIGHT, STEP_WEIGHT, OLD_STEP_WEIGHT = 1.4, 1.1, 0.95
 """How much their lines count."""
 
 LAST_STEPS = 3

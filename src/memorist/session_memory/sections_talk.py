@@ -33,6 +33,7 @@ _HIT = re.compile(r":\d+\)$")
 _COMMON = re.compile(r"_|test|set_?[Uu]p|tear_?[Dd]own|main$|init$|write$|read$|get$|set$|run$")
 """Names of functions that say nothing alone."""
 
+_LINK = re.compile(r"https?://\S+")
 _COMMITTED = re.compile(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 _GROUPS = ("", "In its reasoning:", "In an earlier summary:", "In the changed code:", "In code that was read:")
 _GROUP_OF = {THOUGHT: 1, EARLIER: 2, COMMENT: 3, SHOWN: 4}
@@ -68,6 +69,7 @@ def title(ledger: Ledger) -> str:
     heading = first.sentences[0].text if first.sentences else first.text
     if len(first.sentences) > 1 and heading.rstrip(" …").lower().startswith("implement the following plan"):
         heading = first.sentences[1].text
+    heading = _LINK.sub("", heading.removeprefix("Plan: ")).strip(" :-") or heading
     return heading if len(heading) <= TITLE_LENGTH else _clause(heading) or _subject(ledger) or shorten(heading, TITLE_LENGTH)
 
 

@@ -22,7 +22,7 @@ _CORRECTION = 280
 
 _ASK_PART = 12
 _CORRECTS = re.compile(
-    r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not|you (?:forgot|missed|should|must"
+    r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not (?!sure|only|bad)|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not|you (?:forgot|missed|should|must"
     r"|shouldn['’]?t|broke|did ?n['’]?t|can['’]?t|cannot|were supposed|are not|aren['’]?t)|that['’]?s (?:not|wrong)|that is (?:not|wrong)"
     r"|this is (?:not|wrong)|it (?:still|does ?n['’]?t)|still |i (?:said|meant|told|asked|did ?n['’]?t|don['’]?t)|why (?:did|are|do) you)\b",
     re.IGNORECASE,

@@ -1,0 +1,92 @@
+"""Whatever a host does, each request is one that the provider takes: pairs whole, the newest words in view."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.engine import Memorist
+from memorist.models.prices import Price
+from memorist.models.settings import ModelSettings
+from memorist.ports import Reply, Request
+from memorist.settings import Settings
+from memorist.testing.scripted import ScriptedModel
+from memorist.testing.steps import Call, Many, Say, Step
+
+MODEL = "made-up"
+SETTINGS = Settings(models=ModelSettings(prices={MODEL: Price(window=20_000, max_output=500, input=3.0, output=15.0, cache_read=0.3)}))
+
+# One move of the host: a user's text of so many words, then a reply with so many calls, each answered by so many words; or a compaction by hand.
+MOVES = st.one_of(
+    st.tuples(st.integers(1, 400), st.lists(st.integers(0, 3_000), max_size=3)),
+    st.sampled_from(["auto", "micro", "structural", "session-memory", "tail"]),
+)
+
+
+@pytest.mark.covers("CP-10", "CP-14", "CP-15")
+@settings(max_examples=15, deadline=None)
+@given(st.lists(MOVES, min_size=1, max_size=14), st.sampled_from(["anthropic", "openai_responses", "openai_chat"]))
+def test_every_request_of_any_session_is_one_that_the_provider_takes(moves: list[Any], name: str) -> None:
+    """The scripted model is as strict as the providers about pairs; and the user's newest message is in every request."""
+    asyncio.run(_play(moves, name))
+
+
+async def _play(moves: list[Any], name: str) -> None:
+    answer: list[Step] = []
+    model = ScriptedModel(lambda request: answer.pop(), format=name, name=f"scripted:{MODEL}", window=10_000_000)
+    body: dict[str, Any] = {"model": MODEL, HISTORY[name]: []}
+    if name == "anthropic":
+        body["max_tokens"] = 500
+    with tempfile.TemporaryDirectory() as home:
+        async with Memorist(model="structural", home=home, settings=SETTINGS) as engine:
+            session = await engine.open("s", format=name)
+            started = False
+            for number, move in enumerate(moves):
+                if isinstance(move, str):
+                    if started:
+                        await session.compact(strategy=move)  # type: ignore[arg-type]
+                    continue
+                started = True
+                words, results = move
+                said = f"Question {number} " + "word " * words
+                body[HISTORY[name]].append({"role": "user", "content": said})
+                calls = tuple(Call(name="Read", input={"file_path": f"f{number}_{each}"}, id=f"c{number}_{each}") for each in range(len(results)))
+                answer.append(Many(parts=(Say(text=f"Looking {number}."), *calls)))
+                reply = await _call(session, model, body, said)
+                body[HISTORY[name]] += ECHO[name](reply.body)
+                if results:
+                    body[HISTORY[name]] += ANSWER[name]([(f"c{number}_{each}", "line " * size) for each, size in enumerate(results)])
+                    answer.append(Say(text="Done."))
+                    reply = await _call(session, model, body, said)
+                    body[HISTORY[name]] += ECHO[name](reply.body)
+                await session.memory.drain(5)
+
+
+async def _call(session: Any, model: ScriptedModel, body: dict[str, Any], said: str) -> Reply:
+    request = await session.prepare(body)
+    assert said[:14] in msgspec.json.encode(request).decode()
+    reply = await model.send(Request(format=model.format, body=request))
+    await session.observe(reply.body)
+    return reply
+
+
+HISTORY = {"anthropic": "messages", "openai_responses": "input", "openai_chat": "messages"}
+ECHO: dict[str, Callable[[Any], list[Any]]] = {
+    "anthropic": lambda reply: [{"role": "assistant", "content": reply["content"]}],
+    "openai_responses": lambda reply: list(reply["output"]),
+    "openai_chat": lambda reply: [reply["choices"][0]["message"]],
+}
+ANSWER: dict[str, Callable[[list[tuple[str, str]]], list[Any]]] = {
+    "anthropic": lambda pairs: [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": text} for name, text in pairs]}
+    ],
+    "openai_responses": lambda pairs: [{"type": "function_call_output", "call_id": name, "output": text} for name, text in pairs],
+    "openai_chat": lambda pairs: [{"role": "tool", "tool_call_id": name, "content": text} for name, text in pairs],
+}
