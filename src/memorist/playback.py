@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from memorist.compaction.call import Call, Done
+from memorist.compaction.run import NO_USAGE
 from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message, Origin
 from memorist.errors import NothingToDo
 from memorist.forks.spec import Receipt
 from memorist.formats.recorded import Boundary
 from memorist.journal import Entry, Journal
+from memorist.models.prices import Price
 from memorist.session_memory.follow import Following
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
@@ -22,6 +24,8 @@ class Playback:
         self._window: list[Message] = []
         self.limits: Thresholds | None = None
         """When memorist compacts by itself; None leaves it to the recorded agent."""
+        self.price: Price | None = None
+        """What the recorded model costs; None where it is not known."""
 
     @property
     def layout(self) -> SessionLayout:
@@ -57,9 +61,9 @@ class Playback:
                 return
         now = entry.timestamp or 0.0
         if entry.origin is Origin.MODEL:
-            self._journal.compactor.replied(now)
+            self._journal.compactor.replied(now, entry.usage or NO_USAGE)
         elif self._journal.compacts and self._journal.compactor.due(now, limits):
-            done = await self._journal.compactor.make_smaller(Call(messages=tuple(self._window), limits=limits, now=now))
+            done = await self._journal.compactor.make_smaller(Call(messages=tuple(self._window), limits=limits, price=self.price, now=now))
             self._show(done)
 
     def _show(self, done: Done) -> None:

@@ -18,6 +18,7 @@ from memorist.bench.cache_trace import Trace, families, strung, trace_of
 from memorist.bench.cache_ways import AtThreshold, ByPrice, after_an_hour, clear_at_threshold, clear_each_request, nothing
 from memorist.bench.result import Result, Row
 from memorist.bench.synthesis import all_sessions
+from memorist.compaction.economics import TALK_FROM
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.thresholds import thresholds
 
@@ -38,6 +39,7 @@ SINGLE: Mapping[str, Callable[[], Way]] = {
     "structural digest": lambda: AtThreshold("digest"),
 }
 PRICED: Mapping[str, Callable[[], Way]] = {
+    "by price, results from half": lambda: ByPrice(talk_from=1.0, results_from=TALK_FROM),
     "by price, talk only when forced": lambda: ByPrice(talk_from=1.0),
     PLAN: ByPrice,
     "by price alone": lambda: ByPrice(talk_from=0.0),

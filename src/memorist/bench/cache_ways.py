@@ -173,10 +173,12 @@ class ByPrice:
     """All edits offered to `economics.choose` at each call.
 
     Those that cut talk may be done because they pay from `talk_from` of the auto threshold on; 1 leaves them to when the window demands it.
+    Nothing at all is done below `results_from` of it.
     """
 
-    def __init__(self, *, talk_from: float = TALK_FROM) -> None:
+    def __init__(self, *, talk_from: float = TALK_FROM, results_from: float = 0.0) -> None:
         self.talk_from = talk_from
+        self.results_from = results_from
         self._start: int | None = None
 
     def __call__(self, play: Play) -> None:
@@ -187,6 +189,8 @@ class ByPrice:
             return
         tokens = play.tokens
         self._start = tokens if self._start is None else self._start
+        if tokens < self.results_from * play.terms.limit:
+            return
         state = CacheState(context_tokens=tokens, cached_tokens=play.cached, age_seconds=play.gap, ttl_seconds=play.terms.ttl_seconds)
         rest = expected_rest(calls=play.call_number, context=tokens, start=self._start, limit=play.terms.limit)
         output = (price.output or 0.0) / MILLION

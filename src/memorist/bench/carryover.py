@@ -11,6 +11,7 @@ Budgets are estimated tokens (`core.tokens`, factor 1).
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.bench.carryover_plot import Line, picture
 from memorist.bench.carryover_use import Used, kept, used_later
 from memorist.bench.carryover_ways import DIGEST, LANGCHAIN, ways
 from memorist.bench.result import Result, Row
@@ -113,10 +115,29 @@ def compare(found: Sequence[Point], budgets: Sequence[int] = BUDGETS) -> Carryov
 
 def measure(data: Path) -> Result:
     """Every way at every budget, as a table with the goals of the digest."""
-    found = list(points(all_sessions(data)))
-    if not found:
+    made = compared(data)
+    if made is None:
         return Result("carryover", absent=f"no recorded session below {data} is long enough")
-    return Result("carryover", rows(compare(found)))
+    return Result("carryover", rows(made))
+
+
+def compared(data: Path) -> Carryover | None:
+    """Every way at every budget over the recorded sessions below this folder; None where none is long enough."""
+    found = list(points(all_sessions(data)))
+    return compare(found) if found else None
+
+
+def chart(made: Carryover) -> str:
+    """The comparison as a picture."""
+    lines = [
+        Line(name, tuple(each.facts for each in by.values()), tuple(each.spans for each in by.values()), name == DIGEST)
+        for name, by in made.shares.items()
+    ]
+    below = (
+        f"at {made.points} places in recorded sessions: {made.facts:,} facts and {made.spans:,} spans of ten words; by tokens that are left"
+    )
+    budgets = list(next(iter(made.shares.values()), {}))
+    return picture("What of the earlier conversation is used again, and still there", below, ("Facts", "Verbatim spans"), budgets, lines)
 
 
 def rows(made: Carryover) -> tuple[Row, ...]:
@@ -146,3 +167,8 @@ def _rows(made: Carryover, name: str, budget: int, share: Share) -> list[Row]:
         Row(facts, share.facts, "", f"at least {least_facts:.2f}", share.facts >= least_facts),
         Row(spans, share.spans, "", f"at least {least_spans:.2f}", share.spans >= least_spans),
     ]
+
+
+if __name__ == "__main__":
+    whole = compared(Path(sys.argv[1]))
+    sys.stdout.write(chart(whole) if whole is not None else "")

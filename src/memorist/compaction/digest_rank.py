@@ -8,7 +8,7 @@ other half, and rounded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log1p
+from math import exp, log, log1p
 
 from msgspec import Struct
 
@@ -51,6 +51,12 @@ HEAT = 3.0
 HEAT_HALF_LIFE = 8_000
 """Tokens after which a name that the assistant used is half as hot."""
 
+REPEATS = 0.0
+"""Times the mean logarithm of how often its lines were shown."""
+
+TELLING = 12
+"""Shorter lines are the same by chance."""
+
 DIGITS = -3.0
 """Times the share of digits: tables, hashes and logs are seldom quoted."""
 
@@ -66,6 +72,7 @@ class History(Struct, frozen=True):
     changed: dict[str, int]
     changes: dict[str, int]
     heat: dict[str, float]
+    lines: dict[str, int]
 
 
 def history(found: Sequence[Piece], ages: Sequence[int]) -> History:
@@ -74,11 +81,14 @@ def history(found: Sequence[Piece], ages: Sequence[int]) -> History:
     changes: dict[str, int] = {}
     hot: dict[str, float] = {}
     spread: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for piece in found:
         source = piece.source
         if source.kind == "change":
             changed[source.path] = source.step
             changes[source.path] = changes.get(source.path, 0) + 1
+        for line in {each.strip() for each in piece.text.split("\n")}:
+            lines[line] = lines.get(line, 0) + 1
         names = names_of(piece.text)
         for name in names:
             spread[name] = spread.get(name, 0) + 1
@@ -86,7 +96,7 @@ def history(found: Sequence[Piece], ages: Sequence[int]) -> History:
             weight = 2 ** (-ages[source.step - 1] / HEAT_HALF_LIFE)
             for name in names:
                 hot[name] = hot.get(name, 0.0) + weight
-    return History(changed, changes, {name: min(1.0, heat) / (spread[name] + 1) ** 0.5 for name, heat in hot.items()})
+    return History(changed, changes, {name: min(1.0, heat) / (spread[name] + 1) ** 0.5 for name, heat in hot.items()}, lines)
 
 
 def rate(unit: Unit, past: History, age: int) -> float:
@@ -103,4 +113,5 @@ def rate(unit: Unit, past: History, age: int) -> float:
     value += DIGITS * sum(map(text.count, "0123456789")) / max(1, len(text))
     lines = [line for line in unit.lines if line.strip()]
     value += SINGLES * sum(1 for line in lines if " " not in line.strip()) / max(1, len(lines))
+    value += REPEATS * sum(log(past.lines.get(line.strip(), 1)) for line in lines if len(line.strip()) >= TELLING) / max(1, len(lines))
     return exp(value)

@@ -13,7 +13,7 @@ from memorist.core.pairing import safe_starts
 from memorist.core.tokens import BYTES_PER_TOKEN, estimate_message
 from memorist.core.truncate import cut_middle
 
-TAIL_SHARE = 0.2
+TAIL_SHARE = 0.15
 """Part of the budget for the newest messages as they are. Between 0.1 and 0.3 it makes no difference to what is kept of the earlier conversation;
 the assistant's next step rests on them."""
 

@@ -118,6 +118,7 @@ class Compactor:
     async def make_smaller(self, call: Call) -> Done:
         """Take the plan's steps for this request, in order."""
         now = self._means.clock.now() if call.now is None else call.now
+        self._priced_at = self._following.tokens
         held = conversation(
             call.messages, said=self._said, transcript=str(self._means.layout.transcript), factor=self._following.meter.factor
         )
@@ -181,7 +182,6 @@ class Compactor:
         made = micro.by_time(call.messages, now=now, last_reply=self._last_reply, settings=settings, factor=factor)
         if isinstance(made, Compacted) or call.price is None or not settings.by_price:
             return made
-        self._priced_at = self._following.tokens
         paying = clearing_that_pays(
             call.messages,
             self._money(call.price, now),

@@ -26,7 +26,7 @@ from memorist.ports import Model
 from memorist.replay.gather import Gathering, commands_of, files_of, relative, troubles_of
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
-from memorist.session import DEFAULT_OUTPUT, limits_of
+from memorist.session import DEFAULT_OUTPUT, limits_of, price_for
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal
 from memorist.store.lines import LineFile
@@ -123,6 +123,7 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
     gathering = Gathering()
     session = engine.play(name, project=head.cwd, folder=partial, listener=gathering.told)
     session.limits = _limits(head, options)
+    session.price = price_for({"model": head.model}, options.settings)
     try:
         await session.follow(head)
         for entry in entries:

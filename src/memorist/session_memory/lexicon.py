@@ -88,19 +88,18 @@ class Reading(Struct, frozen=True, gc=False):
 
 def read(text: str) -> Reading:
     """Take a text apart. Words that came before are known, so that a sentence costs little more than its splitting."""
-    tokens = text.split()
-    if len(text) > KNOWN_LENGTH and max(map(len, tokens), default=0) > KNOWN_LENGTH:
-        tokens = [token[:NAME_LENGTH] for token in tokens]
-    met = dict.fromkeys(map(_WORDS.__getitem__, tokens))
-    shaped = [word for word in met if isinstance(word, Word)]
-    content = {word for word in met if isinstance(word, str)}
-    found = dict.fromkeys(map(str.strip, _TICKED.findall(text)) if "`" in text else ())
+    content: set[str] = set()
+    found: dict[str, None] = dict.fromkeys(map(str.strip, _TICKED.findall(text))) if "`" in text else {}
     marks = 0
-    for word in shaped:
-        content.update(word.stems)
-        found.update(word.names)
-        marks |= word.mark
-    return Reading(frozenset(content) - _NO_STEM, tuple(found), bool(marks & _CUE), bool(marks & _DOUBT))
+    for word in dict.fromkeys(map(_WORDS.__getitem__, text.split())):
+        if isinstance(word, str):
+            content.add(word)
+        else:
+            content.update(word.stems)
+            found.update(word.names)
+            marks |= word.mark
+    content.discard("")
+    return Reading(frozenset(content), tuple(found), bool(marks & _CUE), bool(marks & _DOUBT))
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -136,14 +135,13 @@ class _Known(dict[str, Word | str]):
     def __missing__(self, token: str) -> Word | str:
         if len(self) >= KNOWN_WORDS:
             self.clear()
-        found = _taken_apart(token)
+        found = _taken_apart(token[:NAME_LENGTH])
         if len(token) <= KNOWN_LENGTH:
             self[token] = found
         return found
 
 
 _WORDS = _Known()
-_NO_STEM = frozenset({""})
 
 
 def _names_in(token: str) -> tuple[str, ...]:
