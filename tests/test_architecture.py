@@ -32,6 +32,7 @@ ORDER = [
     "host_history",
     "window",
     "cache_watch",
+    "provider_edits",
     "view",
     "journal",
     "session",
@@ -67,7 +68,7 @@ WORLD = {
     "tempfile", "threading", "time", "urllib", "anthropic", "openai", "xllamacpp",
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
-EXEMPTIONS = 13
+EXEMPTIONS = 12
 """Comments that switch a check off, in the sources and the tests together. This number may only fall."""
 
 

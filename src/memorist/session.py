@@ -10,12 +10,14 @@ import msgspec
 
 from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
+from memorist.compaction.provider import ProviderSummary
 from memorist.compaction.result import Strategy
+from memorist.compaction.summary import Unusable
 from memorist.compaction.thresholds import Thresholds, thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
-from memorist.events import CacheBroke, FileRead
+from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
@@ -23,6 +25,7 @@ from memorist.host_history import HostHistory, as_sent
 from memorist.journal import Journal
 from memorist.models.prices import Price, PriceTable, lookup, merged, shipped
 from memorist.ports import Request
+from memorist.provider_edits import ProviderEdits
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.session_memory.trigger import Due
@@ -52,6 +55,7 @@ class Session:
         self._last: JsonObject | None = None
         self._tried_again = False
         self._watch = CacheWatch()
+        self._provider = ProviderEdits(self._format, journal.world.settings.compaction)
         self._limits = limits_of({}, journal.world.settings)
         self._price: Price | None = None
 
@@ -117,7 +121,8 @@ class Session:
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request = request
-        self._last = self._view.body(request, self._codec.history_key(), marks=marks)
+        shown = self._view.body(request, self._codec.history_key(), marks=marks)
+        self._last = self._provider.edited(shown, self._limits, self.following.tokens, self._view.messages)
         self._watch.sending(self._last, self._codec.history_key(), self._journal.world.clock.now(), rewritten=rewritten)
         return self._last
 
@@ -134,11 +139,30 @@ class Session:
         for message in self._history.observed(answer.messages):
             due = self._journal.take(message) or due
         self._journal.compactor.replied(self._journal.world.clock.now(), answer.usage)
+        self._provider_did(cast("JsonObject", body))
         broke = self._watch.answered(answer.usage)
         if broke is not None:
             self._journal.tell(CacheBroke(broke.cause, broke.what, broke.tokens))
         due = due or self.following.reply_ended(answer.usage)
         self._journal.offer(due, self._parent(cast("JsonObject", body)) if due else None)
+
+    def _provider_did(self, reply: JsonObject) -> None:
+        """Take note of what the provider cleared or compacted by itself."""
+        cleared, summary = self._provider.answered(reply)
+        before = self.following.tokens
+        if cleared is not None:
+            self._watch.edited()
+            self._journal.tell(ConversationCompacted("micro", "provider", before + cleared.tokens, before, len(cleared.ids), 0))
+        if isinstance(summary, ProviderSummary):
+            self._watch.edited()
+            self._journal.tell(ConversationCompacted("provider", "provider", before, before, 0, 0))
+        elif isinstance(summary, Unusable):
+            self._journal.tell(CompactionFailed("provider", summary.why))
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """Beta names that the request of the last `prepare` needs, for `client.beta.messages.create(betas=…)`; empty where none."""
+        return self._provider.betas
 
     async def end_turn(self) -> None:
         """The reply had no tool calls, and the host waits for its user: a natural break."""
@@ -183,6 +207,7 @@ class Session:
             manual=manual,
             instructions=instructions,
             forced=forced,
+            provider_compacts=self._provider.active,
         )
         done = await self._view.fit(self._journal.world.clock.now(), call)
         if done is not None and done.result is not None:

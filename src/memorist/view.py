@@ -49,6 +49,10 @@ class View:
         """Whether the model is shown something else than the host's history."""
         return self._window.changed
 
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that are shown."""
+        return self._window.messages
+
     def take(self, news: News) -> None:
         """Take in what came with a request. The first request of a process takes up the window that the last process had saved."""
         if news.rewritten:

@@ -20,7 +20,13 @@ STRATEGIES = ["auto", "micro", "session-memory", "full", "inline", "structural",
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "memorist", "compact", *arguments], cwd=cwd, env=dict(os.environ), capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "memorist", "compact", *arguments],
+        cwd=cwd,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -33,13 +39,22 @@ def session(tmp_path: Path) -> Path:
         number = len(records) + 1
         parent = f"00000000-0000-4000-8000-{number - 1:012d}" if number > 1 else None
         uuid = f"00000000-0000-4000-8000-{number:012d}"
-        about = {"sessionId": "s", "cwd": "/home/dev/shop", "version": "2.1.0", "isSidechain": False, "timestamp": "2026-01-02T03:04:05.000Z"}
+        about = {
+            "sessionId": "s",
+            "cwd": "/home/dev/shop",
+            "version": "2.1.0",
+            "isSidechain": False,
+            "timestamp": "2026-01-02T03:04:05.000Z",
+        }
         records.append({"type": kind, "uuid": uuid, "parentUuid": parent, **about, "message": message})
 
     add("user", {"role": "user", "content": "Find the rounding mistake. Never change the schema."})
     for turn in range(20):
         use = {"type": "tool_use", "id": f"toolu_{turn}", "name": "Read", "input": {"file_path": f"/home/dev/shop/part_{turn}.py"}}
-        add("assistant", {"id": f"msg_{turn}", "role": "assistant", "model": "claude-opus-4-6", "content": [use], "usage": {"input_tokens": 900}})
+        add(
+            "assistant",
+            {"id": f"msg_{turn}", "role": "assistant", "model": "claude-opus-4-6", "content": [use], "usage": {"input_tokens": 900}},
+        )
         text = "".join(f"total_{turn} = round(price_{turn}, {line})\n" for line in range(120))
         add("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{turn}", "content": text}]})
     answer = [{"type": "text", "text": "part_7.py rounds twice."}]
@@ -56,9 +71,17 @@ def test_the_json_holds_what_is_promised_for_every_strategy(session: Path, strat
     """The object's keys; the messages are such as the API takes: calls with their results, and the last question."""
     said = run(session.name, "--strategy", strategy, "--budget", "9000", "--json", cwd=session.parent)
     found = json.loads(said.stdout)
-    uses = [block["id"] for message in found["messages"] for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_use"]
+    uses = [
+        block["id"]
+        for message in found["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_use"
+    ]
     results = [
-        block["tool_use_id"] for message in found["messages"] for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_result"
+        block["tool_use_id"]
+        for message in found["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_result"
     ]
 
     assert said.returncode == 0

@@ -313,6 +313,29 @@ async def test_a_broken_cache_is_told_with_its_cause(tmp_path: Path) -> None:
     assert [(event.cause, "Write" in event.what, event.tokens) for event in broke] == [("tools", True, 9_200)]
 
 
+@pytest.mark.covers("CP-6", "CP-13")
+async def test_the_providers_own_compaction_is_asked_for_and_believed(tmp_path: Path) -> None:
+    """With `provider = true` the request carries the provider's edits and their betas, and memorist leaves the history to it."""
+    from memorist.compaction.settings import CompactionSettings
+
+    host = Host()
+    chosen = Settings(models=SETTINGS.models, compaction=CompactionSettings(provider=True))
+    async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
+        session = await engine.open("s", listener=host.events.append)
+        host.messages.append({"role": "user", "content": "Go on."})
+        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        content = [{"type": "compaction", "content": "What was said before."}, {"type": "text", "text": "Yes."}]
+        usage = {"input_tokens": 25_500, "output_tokens": 5}
+        await session.observe({"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage})
+        host.messages += [{"role": "assistant", "content": content}, {"role": "user", "content": "And now?"}]
+        later = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+
+    assert [edit["type"] for edit in request["context_management"]["edits"]] == ["compact_20260112"]
+    assert session.betas == ("compact-2026-01-12",)
+    assert unmarked(later["messages"]) == unmarked(host.messages)
+    assert [(event.strategy, event.trigger) for event in host.compactions()] == [("provider", "provider")]
+
+
 async def test_an_empty_conversation_cannot_be_compacted(tmp_path: Path) -> None:
     """One clear sentence."""
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:

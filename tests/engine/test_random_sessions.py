@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.compaction.result import Strategy
 from memorist.engine import Memorist
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
@@ -51,13 +52,15 @@ async def _play(moves: list[Any], name: str) -> None:
             for number, move in enumerate(moves):
                 if isinstance(move, str):
                     if started:
-                        await session.compact(strategy=move)  # type: ignore[arg-type]
+                        await session.compact(strategy=cast("Strategy", move))
                     continue
                 started = True
                 words, results = move
                 said = f"Question {number} " + "word " * words
                 body[HISTORY[name]].append({"role": "user", "content": said})
-                calls = tuple(Call(name="Read", input={"file_path": f"f{number}_{each}"}, id=f"c{number}_{each}") for each in range(len(results)))
+                calls = tuple(
+                    Call(name="Read", input={"file_path": f"f{number}_{each}"}, id=f"c{number}_{each}") for each in range(len(results))
+                )
                 answer.append(Many(parts=(Say(text=f"Looking {number}."), *calls)))
                 reply = await _call(session, model, body, said)
                 body[HISTORY[name]] += ECHO[name](reply.body)

@@ -19,7 +19,7 @@ def test_a_table_in_the_last_words_is_kept_whole(session: Any) -> None:
     session.user("give me a table").says(f"Here is what changed in the module:\n\n{TABLE}\n\nStill open: the script is not committed yet.")
 
     notes = session.notes()
-    rows = [line.strip() for line in notes["Key results"].splitlines()]
+    rows = [line.removeprefix("- ").strip() for line in notes["Key results"].splitlines()]
 
     at = rows.index("| What | Before | Now |")
     assert rows[at : at + 4] == TABLE.splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from memorist.compaction.clearing import clear_and_tail
@@ -68,7 +69,7 @@ def _session_memory(messages: Sequence[Message], budget: int, cwd: str) -> Seque
 
 def _langchain(messages: Sequence[Message], budget: int, _: str) -> Sequence[Message]:
     """`trim_messages` as its documentation shows it for agents: the newest whole messages, beginning with a person's or the model's."""
-    parts: Any = importlib.import_module("langchain_core.messages")
+    parts = importlib.import_module("langchain_core.messages")
     sizes = {str(index): estimate_message(message) for index, message in enumerate(messages)}
     made = [each for index, message in enumerate(messages) for each in _converted(parts, str(index), message)]
 
@@ -81,7 +82,7 @@ def _langchain(messages: Sequence[Message], budget: int, _: str) -> Sequence[Mes
     return [messages[index] for index in sorted({int(each.id.split("/")[0]) for each in left})]
 
 
-def _converted(parts: Any, index: str, message: Message) -> list[Any]:
+def _converted(parts: ModuleType, index: str, message: Message) -> list[Any]:
     results = [block for block in message.blocks if isinstance(block, ToolResult)]
     made: list[Any] = [parts.ToolMessage(each.text, tool_call_id=each.tool_use_id, id=f"{index}/{at}") for at, each in enumerate(results)]
     if message.origin is Origin.MODEL:

@@ -26,6 +26,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """Time of the request in a replay, seconds since the epoch; None asks the clock."""
     price: Price | None = None
     """What the model costs; None where it is not known, and nothing is done for money's sake then."""
+    provider_compacts: bool = False
+    """The provider is asked to compact by itself in this session."""
     forced: bool = False
     """The provider refused the request as too long: it must become smaller, whatever the count says."""
 

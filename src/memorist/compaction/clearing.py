@@ -8,8 +8,8 @@ import msgspec
 
 from memorist.compaction.result import Compacted, Cut
 from memorist.compaction.tail import tail
-from memorist.core.messages import Message, Text, ToolResult
-from memorist.core.tokens import estimate_message
+from memorist.core.messages import Block, Message, Text, ToolResult
+from memorist.core.tokens import estimate_message, estimate_text
 
 KEEP = 5
 """Newest results that stay (claude-code.md section 15 and CP-5 keep as many)."""
@@ -30,7 +30,7 @@ def clear(messages: Sequence[Message], keep: int = KEEP) -> tuple[Message, ...]:
 
 def _cleared(message: Message, keep: int) -> Message:
     doomed = len(message.tool_results) - keep
-    blocks = []
+    blocks: list[Block] = []
     for block in message.blocks:
         if isinstance(block, ToolResult):
             doomed -= 1
@@ -49,11 +49,15 @@ def clear_and_tail(messages: Sequence[Message], budget: int, *, keep: int = KEEP
     cleared = clear(messages, keep)
     made = tail(cleared, budget, factor=factor)
     start = len(cleared) - len(made.messages)
-    emptied = [
-        Cut(result.tool_use_id, max(0, estimate_message(old, factor) - estimate_message(new, factor)), "an old tool result")
-        for old, new in zip(messages[start:], cleared[start:], strict=True)
-        if old is not new
-        for result in old.tool_results[:1]
-    ]
+    emptied = [cut for old, new in zip(messages[start:], made.messages, strict=True) for cut in _emptied(old, new, factor)]
     before = sum(estimate_message(message, factor) for message in messages)
     return msgspec.structs.replace(made, strategy="clearing", tokens_before=before, cut=(*made.cut, *emptied))
+
+
+def _emptied(old: Message, new: Message, factor: float) -> list[Cut]:
+    pairs = zip(old.tool_results, new.tool_results, strict=True)
+    return [
+        Cut(was.tool_use_id, estimate_text(was.text, factor) - estimate_text(now.text, factor), "an old tool result")
+        for was, now in pairs
+        if was is not now
+    ]

@@ -14,6 +14,7 @@ RUN = 6
 """Words or signs in a row that count as said before."""
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+_NUMBER = re.compile(r"\d+")
 _WORTHLESS = 1e-9
 _MOST_WORDS = 4
 """Words or signs in a token, at most."""
@@ -26,8 +27,8 @@ Run = tuple[str, ...]
 
 
 def runs(text: str) -> set[Run]:
-    """The runs of words in a text."""
-    words = _WORD.findall(text)
+    """The runs of words in a text, all numbers being one: lines of a listing or log that differ only in numbers say the same."""
+    words = _WORD.findall(_NUMBER.sub("0", text))
     return set(zip(*(words[start:] for start in range(RUN)), strict=False)) or {tuple(words)}
 
 

@@ -51,7 +51,7 @@ HEAT = 3.0
 HEAT_HALF_LIFE = 8_000
 """Tokens after which a name that the assistant used is half as hot."""
 
-REPEATS = 0.0
+REPEATS = 0.4
 """Times the mean logarithm of how often its lines were shown."""
 
 TELLING = 12

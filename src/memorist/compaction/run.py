@@ -16,8 +16,8 @@ from memorist.compaction.digest import digest
 from memorist.compaction.economics import Rates, rates_of
 from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
-from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, replied
 from memorist.compaction.lead import lead_of, led
+from memorist.compaction.plan import Breakers, Guard, Situation, Step, Stop, Way, compacted, decide, failed, replied
 from memorist.compaction.priced import Money, clearing_that_pays
 from memorist.compaction.restore import Facts, ReadFile
 from memorist.compaction.result import Compacted, Outcome, Unchanged
@@ -124,10 +124,14 @@ class Compactor:
         )
         cleared = self._cleared(call, now)
         result = cleared if isinstance(cleared, Compacted) else None
+        steps = decide(self._situation(call, held, result, now), self._breakers, self._means.settings)
+        if not call.forced and self._following.tokens < call.limits.blocking and any(_is_providers(step) for step in steps):
+            # The request carries the provider's own edit; ours would break what it is about to do.
+            return Done(result)
         why, blocked, tried, model_failed = "", False, False, False
-        for step in decide(self._situation(call, held, result, now), self._breakers, self._means.settings):
+        for step in steps:
             match step:
-                case Way(strategy=strategy) if result is None or result.strategy == "micro":
+                case Way(strategy=strategy) if (result is None or result.strategy == "micro") and not _is_providers(step):
                     tried = True
                     made = await self._way(strategy, held, call)
                     if isinstance(made, Compacted):
@@ -173,6 +177,7 @@ class Compactor:
             idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
             has_notes=self._memory.notes() is not None,
             has_model=self._means.model is not None,
+            provider_compacts=call.provider_compacts,
         )
 
     def _cleared(self, call: Call, now: float) -> Outcome:
@@ -267,3 +272,7 @@ class Compactor:
             return self._means.files.read(full_path, limit=limit).decode("utf-8", "replace")
         except (FileNotFoundError, StoreError):
             return None
+
+
+def _is_providers(step: Step) -> bool:
+    return isinstance(step, Way) and step.strategy == "provider"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from memorist.core.messages import Document, Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse
+from memorist.core.messages import Document, Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
 from memorist.core.tokens import PICTURE_TOKENS, estimate_message, estimate_text
 from memorist.events import ConversationCompacted, Event, HistoryReplaced, NotesUpdated
 from memorist.formats.recorded import Aside, Mend, Skip
@@ -88,7 +88,7 @@ class Gathering:
                     self.kinds["tool results"] += estimate_text(block.text)
                 case Image() | Document():
                     self.kinds["images"] += PICTURE_TOKENS
-                case _:
+                case Unknown():
                     self.kinds["other"] += _alone(message, block)
 
     def told(self, event: Event) -> None:
@@ -115,8 +115,8 @@ class Gathering:
         self._in_final = True
 
 
-def _alone(message: Message, block: ToolUse | object) -> int:
-    only = Message(id=message.id, role=message.role, blocks=(block,), origin=message.origin)  # type: ignore[arg-type]
+def _alone(message: Message, block: ToolUse | Unknown) -> int:
+    only = Message(id=message.id, role=message.role, blocks=(block,), origin=message.origin)
     return estimate_message(only)
 
 

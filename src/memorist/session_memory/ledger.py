@@ -14,7 +14,7 @@ from memorist.session_memory.ledger_turns import TurnBook
 from memorist.session_memory.ledger_work import Work
 from memorist.session_memory.sentences import ends
 
-THOUGHT_LIMIT = 5_000
+THOUGHT_LIMIT = 3_000
 """Characters of one piece of reasoning that are looked at."""
 
 

@@ -16,13 +16,13 @@ DOUBTED = 0.75
 
 _STOPS = ".!?`)"
 
-POOL_LIMIT = 700
+POOL_LIMIT = 350
 """Sentences kept; at twice the number the weaker half goes, so that one sentence costs the same however long the session is."""
 
 RECENT_SHARE = 0.25
 """Part of the pool that is kept for its newness alone when the weaker half goes."""
 
-NAME_LIMIT = 1_500
+NAME_LIMIT = 1_000
 """Identifiers kept; at twice the number the rarer half goes."""
 
 USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
@@ -78,6 +78,8 @@ class Candidate(Struct):
     sentence: Sentence
     weight: float
     cue: bool
+    line: object = None
+    """Its line in the notes, once its turn has ended and nothing of it changes any more."""
 
 
 class Pool:

@@ -27,6 +27,9 @@ WHOLE_WEIGHT = 2.5
 LINE_OVERHEAD = 3
 """Tokens of a bullet and a line end."""
 
+SMALLEST = LINE_OVERHEAD + 3
+"""Tokens below which no line is worth looking for."""
+
 KNOWN_LINES = 512
 """Lines whose weight is remembered: most of a session's lines stand unchanged from one update of the notes to the next."""
 
@@ -112,13 +115,20 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
         if each.must:
             chosen.take(each)
     rest = sorted([each for each in lines if not each.must], key=worth, reverse=True)
+    of_section: dict[str, list[Line]] = {section: [] for section in floors}
+    for each in rest:
+        if each.section in of_section:
+            of_section[each.section].append(each)
     taken: set[int] = set()
     for section, floor in floors.items():
-        taken |= _fill(chosen, [each for each in rest if each.section == section], floor)
-    left = [each for each in rest if id(each) not in taken and not (chosen.fits(each) and chosen.says_new(each) and chosen.take(each))]
+        taken |= _fill(chosen, of_section[section], floor)
+    left: list[Line] = []
+    for each in rest:
+        if chosen.spent + SMALLEST > budget:
+            return chosen
+        if id(each) not in taken and chosen.fits(each) and not (chosen.says_new(each) and chosen.take(each)):
+            left.append(each)
     for each in left:
-        if chosen.spent >= budget:
-            break
         whole = each.weight >= WHOLE_WEIGHT
         if (whole or each.weight >= FILL_WEIGHT) and chosen.fits(each) and (whole or chosen.newness(each) > FILL_SHARE):
             chosen.take(each)
@@ -127,8 +137,11 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
 
 def _fill(chosen: Chosen, lines: list[Line], floor: int) -> set[int]:
     """Take the best lines of one section up to its floor; which were taken."""
-    taken = set()
+    taken: set[int] = set()
     for each in lines:
-        if chosen.per_section.get(each.section, 0) + each.cost <= floor and chosen.says_new(each) and chosen.take(each):
+        used = chosen.per_section.get(each.section, 0)
+        if used + SMALLEST > floor:
+            break
+        if used + each.cost <= floor and chosen.says_new(each) and chosen.take(each):
             taken.add(id(each))
     return taken

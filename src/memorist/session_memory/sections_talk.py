@@ -187,6 +187,9 @@ def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
     for each in ledger.talk.pool.candidates:
         if each.order in skip:
             continue
+        if isinstance(each.line, Line):
+            lines.append(each.line)
+            continue
         section, weight = _place(each, final=each.order in tail)
         if section:
             age = 1.0 if each.turn == now else _OLDER

@@ -22,9 +22,10 @@ _CORRECTION = 280
 
 _ASK_PART = 12
 _CORRECTS = re.compile(
-    r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not (?!sure|only|bad)|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not|you (?:forgot|missed|should|must"
-    r"|shouldn['’]?t|broke|did ?n['’]?t|can['’]?t|cannot|were supposed|are not|aren['’]?t)|that['’]?s (?:not|wrong)|that is (?:not|wrong)"
-    r"|this is (?:not|wrong)|it (?:still|does ?n['’]?t)|still |i (?:said|meant|told|asked|did ?n['’]?t|don['’]?t)|why (?:did|are|do) you)\b",
+    r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not (?!sure|only|bad)|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not"
+    r"|you (?:forgot|missed|should|must|shouldn['’]?t|broke|did ?n['’]?t|can['’]?t|cannot|were supposed|are not|aren['’]?t)"
+    r"|(?:that|this) is (?:not|wrong)|that['’]?s (?:not|wrong)|it (?:still|does ?n['’]?t)|still "
+    r"|i (?:said|meant|told|asked|did ?n['’]?t|don['’]?t)|why (?:did|are|do) you)\b",
     re.IGNORECASE,
 )
 """How a message begins that puts something right."""
