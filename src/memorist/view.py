@@ -88,8 +88,7 @@ class View:
 
     def _show(self, messages: Sequence[Message]) -> None:
         known = {id(message) for message in self._window.messages}
-        self._window.rewrite(messages)
-        self._same = 0
+        self._same = min(self._same, self._window.rewrite(messages))
         kept = [Kept(message.id, None if id(message) in known else message) for message in self._window.messages]
         try:
             self._files.write(self._layout.window, msgspec.json.encode(kept))

@@ -54,8 +54,11 @@ class Window:
         self.changed = False
         self.take(entries)
 
-    def rewrite(self, messages: Sequence[Message]) -> None:
-        """Show these messages instead. Those that are in the window already, the very same objects, keep their wire form."""
+    def rewrite(self, messages: Sequence[Message]) -> int:
+        """Show these messages instead. Those that are in the window already, the very same objects, keep their wire form.
+
+        Gives the number of entries at the start of the history that stay as they were.
+        """
         known = {id(shown.messages[0]): shown for shown in self._shown if shown.messages}
         new: list[Shown] = []
         at = 0
@@ -68,8 +71,14 @@ class Window:
             else:
                 new.append(Shown((messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))))
                 at += 1
+        same = 0
+        for before, after in zip(self._shown, new, strict=False):
+            if before is not after:
+                break
+            same += 1 if after.index is not None else len(after.items)
         self._shown = new
         self.changed = True
+        return same
 
     def items(self) -> list[Any]:
         """The history of the request that shows this window."""

@@ -117,12 +117,13 @@ def test_the_way_to_the_full_transcript_is_shown() -> None:
 def test_a_newer_version_of_a_region_is_kept_once() -> None:
     """Reading a file three times does not fill the digest three times."""
     session = Session().user("look")
-    code = "\n".join(f"     {number}\tvalue_{number} = compute_the_value({number}, mode='strict')" for number in range(1, 20))
+    names = ("alpha", "beta", "gamma", "delta", "epsilon")
+    code = "\n".join(f"     {at}\t{name}_value = compute_the_{name}_value(mode='strict')" for at, name in enumerate(names, 1))
     for _ in range(3):
         session.calls("Read", {"file_path": "/repo/values.py"}, code).listing()
     text = text_of(digest(session.says("done").messages, 6_000).messages)
 
-    assert text.count("value_7 = compute_the_value(7, mode='strict')") == 1
+    assert text.count("gamma_value = compute_the_gamma_value(mode='strict')") == 1
     assert "from /repo/values.py lines" in text or "from values.py lines" in text
 
 
@@ -158,10 +159,11 @@ def test_a_request_larger_than_the_budget_is_not_cut() -> None:
     """The user's message is never lost, whatever it costs."""
     request = "please read this: " + "word " * 9_000
     in_front = digest(Session().user("hello").listing(2).user(request).messages, 3_000)
-    before = digest(Session().user(request).listing(2).messages, 3_000)
+    before = digest(Session().user(request).listing(2).messages, 3_000, transcript="t.jsonl")
 
     assert request in in_front.messages[-1].text
     assert request.strip() in text_of(before.messages)
+    assert "t.jsonl" in text_of(before.messages)
 
 
 def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() -> None:
@@ -223,7 +225,7 @@ WORDS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["user", "says", "Bash", "Read", "Edit", "odd"]), WORDS.map(" ".join)), min_size=1, max_size=20))
 def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[str, str]]) -> None:
-    """Only the labels are ours; every other word stands in the history."""
+    """Only the labels are ours; every other word stands in the history. (The list of failures is the ledger's, whose tests hold the same of it.)"""
     session = Session()
     for kind, text in steps:
         given_ = {"command": text} if kind == "Bash" else {"file_path": f"/w/{text}", "old_string": text, "new_string": text}
@@ -233,7 +235,9 @@ def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[st
             session.calls(kind, given_ if kind != "odd" else {"x": [text, {"y": None}]}, f"{text} " * 12, error=len(text) % 3 == 0)
     heard = " ".join(text for _, text in steps).lower() + " odd edit read bash /w/"
 
-    for word in re.findall(r"[^\W\d_]+", text_of(digest(session.messages, 300).messages)):
+    text = re.sub(r"\n## What failed\n.*?(?=\n## |\Z)", "", text_of(digest(session.messages, 300).messages), flags=re.DOTALL)
+
+    for word in re.findall(r"[^\W\d_]+", text):
         assert word.lower() in OURS or word.lower() in heard, word
 
 
@@ -252,7 +256,10 @@ def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[st
 )
 def test_hostile_texts_do_no_harm(text: str) -> None:
     """Odd signs, unclosed tags and endless words neither raise nor break the budget."""
-    session = Session().user("check").calls("Read", {"file_path": text[:500], "n": 1}, text).calls("Bash", {"command": text}, text)
+    given_text = text.replace("\ud800", "")
+    session = (
+        Session().user("check").calls("Read", {"file_path": given_text[:500], "n": 1}, text).calls("Bash", {"command": given_text}, text)
+    )
     made = digest(session.says(text).listing(2).messages, 2_000)
 
     assert made.tokens_after <= 2_000

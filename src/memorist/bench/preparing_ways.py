@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from msgspec import Struct
 
@@ -58,7 +57,7 @@ class Way(Struct, frozen=True):
 
     name: str
     distribution: str
-    begin: Callable[[Path], Follower]
+    begin: Callable[[Path], Awaitable[Follower]]
 
 
 class Ours:
@@ -68,6 +67,8 @@ class Ours:
         self._engine = engine
         self._session = session
         self._messages: list[JsonObject] = []
+        self.sent: JsonObject = {}
+        """The last request as memorist gave it."""
 
     @classmethod
     async def begin(cls, folder: Path) -> Self:
@@ -80,10 +81,10 @@ class Ours:
         """As it would have grown: turn by turn."""
         for turn in turns:
             await self.turn(turn)
-        await self.settle()
+            await self.settle()
 
     async def turn(self, turn: Turn) -> float:
-        """Updates of the notes run beside the conversation, outside of what is timed."""
+        """Updates of the notes run beside the conversation, once `settle` lets them."""
         self._messages.append({"role": "user", "content": turn.user})
         request: JsonObject = {"model": MODEL, "max_tokens": 1000, "messages": self._messages}
         half = turn.tokens // 2
@@ -97,11 +98,10 @@ class Ours:
             "usage": {"input_tokens": turn.before + half, "output_tokens": half},
         }
         began = time.process_time()
-        await self._session.prepare(request)
+        self.sent = await self._session.prepare(request)
         await self._session.observe(reply)
         taken = time.process_time() - began
         self._messages.append({"role": "assistant", "content": reply["content"]})
-        await asyncio.sleep(0)
         return taken
 
     async def settle(self) -> None:
@@ -113,6 +113,14 @@ class Ours:
         await self._engine.close()
 
 
+def _offered(module: str, name: str) -> Callable[..., Any]:
+    """A class of another library; ImportError also where this version of it has none of that name."""
+    found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
+    if found is None:
+        raise ImportError(f"{module} has no {name}")
+    return found
+
+
 class _Middleware(Protocol):
     def before_model(self, state: object, runtime: object) -> object: ...
 
@@ -122,10 +130,11 @@ class LangChain:
 
     def __init__(self, folder: Path) -> None:
         del folder
-        model = importlib.import_module("langchain_core.language_models.fake_chat_models").FakeListChatModel(responses=["a summary"])
-        middleware = importlib.import_module("langchain.agents.middleware")
-        self._middleware: _Middleware = middleware.SummarizationMiddleware(model=model, trigger=("tokens", NEVER))
-        self._parts = importlib.import_module("langchain_core.messages")
+        model = _offered("langchain_core.language_models.fake_chat_models", "FakeListChatModel")(responses=["a summary"])
+        make = _offered("langchain.agents.middleware", "SummarizationMiddleware")
+        self._middleware: _Middleware = make(model=model, trigger=("tokens", NEVER))
+        self._user = _offered("langchain_core.messages", "HumanMessage")
+        self._model = _offered("langchain_core.messages", "AIMessage")
         self._messages: list[object] = []
 
     async def grow(self, turns: Sequence[Turn]) -> None:
@@ -135,7 +144,7 @@ class LangChain:
 
     async def turn(self, turn: Turn) -> float:
         """The agent's graph, which copies and merges the list of messages around this, is not timed."""
-        self._messages.append(self._parts.HumanMessage(turn.user, id=f"user_{turn.before}"))
+        self._messages.append(self._user(turn.user, id=f"user_{turn.before}"))
         state = {"messages": self._messages}
         began = time.process_time()
         changed = self._middleware.before_model(state, None)
@@ -150,8 +159,8 @@ class LangChain:
         half = turn.tokens // 2
         usage = {"input_tokens": turn.before + half, "output_tokens": half, "total_tokens": turn.before + turn.tokens}
         self._messages += [
-            self._parts.HumanMessage(turn.user, id=f"user_{turn.before}"),
-            self._parts.AIMessage(turn.reply, id=f"msg_{turn.before}", usage_metadata=usage),
+            self._user(turn.user, id=f"user_{turn.before}"),
+            self._model(turn.reply, id=f"msg_{turn.before}", usage_metadata=usage),
         ]
 
     async def settle(self) -> None:
@@ -169,11 +178,7 @@ class _Stored(Protocol):
     def close(self) -> None: ...
 
 
-class _Compacting(Protocol):
-    async def get_items(self) -> list[object]: ...
-
-    async def add_items(self, items: list[object]) -> None: ...
-
+class _Compacting(_Stored, Protocol):
     async def run_compaction(self, args: object) -> None: ...
 
 
@@ -181,7 +186,7 @@ class Agents:
     """`SQLiteSession`: each turn reads the history back from the file and adds what the turn brought, in one commit."""
 
     def __init__(self, folder: Path) -> None:
-        self._store: _Stored = importlib.import_module("agents").SQLiteSession("grown", folder / "agents.sqlite3")
+        self._store: _Stored = _offered("agents", "SQLiteSession")("grown", folder / "agents.sqlite3")
 
     async def grow(self, turns: Sequence[Turn]) -> None:
         """All at once, as it stores each item by itself anyway."""
@@ -208,7 +213,7 @@ class AgentsCompacting(Agents):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        make = importlib.import_module("agents.memory").OpenAIResponsesCompactionSession
+        make = _offered("agents.memory", "OpenAIResponsesCompactionSession")
         self._session: _Compacting = make("grown", self._store, should_trigger_compaction=lambda _: False)
 
     async def turn(self, turn: Turn) -> float:
@@ -229,8 +234,21 @@ def _items(turn: Turn) -> list[object]:
     ]
 
 
+async def _langchain(folder: Path) -> Follower:
+    return LangChain(folder)
+
+
+async def _agents(folder: Path) -> Follower:
+    return Agents(folder)
+
+
+async def _agents_compacting(folder: Path) -> Follower:
+    return AgentsCompacting(folder)
+
+
+OURS = Way("memorist", "", Ours.begin)
 OTHERS = (
-    Way("LangChain SummarizationMiddleware", "langchain", LangChain),
-    Way("OpenAI Agents SQLiteSession", "openai-agents", Agents),
-    Way("OpenAI Agents SQLiteSession with compaction", "openai-agents", AgentsCompacting),
+    Way("LangChain SummarizationMiddleware", "langchain", _langchain),
+    Way("OpenAI Agents SQLiteSession", "openai-agents", _agents),
+    Way("OpenAI Agents SQLiteSession, compaction decided", "openai-agents", _agents_compacting),
 )

@@ -12,7 +12,15 @@ import click
 from memorist.bench.result import Result
 from memorist.cli import show
 
-BENCHES = {"reading": "reading", "replaying": "replaying", "live": "live", "notes": "notes_table", "forks": "forking", "cache": "cache"}
+BENCHES = {
+    "reading": "reading",
+    "replaying": "replaying",
+    "live": "live",
+    "notes": "notes_table",
+    "forks": "forking",
+    "cache": "cache",
+    "prepare": "preparing",
+}
 """Name of a measurement to its module in `memorist.bench`, loaded when it is asked for: some need what others do not."""
 
 

@@ -31,9 +31,9 @@ SUMMARY_ID = "memorist-digest"
 WORDS_SHARE = 0.3
 """The user's words take at most this part of the room; the last request is whole in any case."""
 
-TASKS_SHARE = 0.06
-FAILURES_SHARE = 0.06
-FILES_SHARE = 0.08
+TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.08
+"""The most of the room that each list takes; in recorded sessions they stay far below it."""
+
 NAMES_SHARE = 0.2
 NAMES_MOST = 1_800
 """Names take this part of the room, and no more than so many tokens: almost all that is used again is among those."""
@@ -108,12 +108,12 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     ]
     lists = "".join(parts)
     if estimate_text(lists) > room:
-        return _short(head, words, room)
+        return _short(head, pointer, words, room)
     left = room - estimate_text(lists) - _LABELS
     choice = _choice(past, lists)
-    choice.fill(left - min(int(room * NAMES_SHARE), NAMES_MOST))
-    found = collect(past.pieces)
     names_room = min(int(room * NAMES_SHARE), NAMES_MOST)
+    choice.fill(left - names_room)
+    found = collect(past.pieces)
     names = _names(past, found, lists + extracts_text(choice.chosen), names_room)
     choice.fill(left - estimate_text(extracts_text(choice.chosen)) - estimate_text(names))
     extracts = extracts_text(choice.chosen)
@@ -131,7 +131,12 @@ def _choice(past: _Past, lists: str) -> Choice:
     return Choice(found, [rate(unit, seen, past.ages[unit.source.step - 1]) for unit in found], (past.shown, lists))
 
 
-def _short(head: str, words: str, room: int) -> str:
-    """What is said where there is no room for more than the user's words."""
+def _short(head: str, pointer: str, words: str, room: int) -> str:
+    """What is said where there is no room for more than the user's words: the way to the transcript where it fits, or where nothing would."""
     text = section("What the user said", words)
-    return f"{head}{text}".strip() if estimate_text(head + text) <= room else (text or cut_end(head, max(1, room))).strip()
+    if not text:
+        return cut_end(head, max(1, room)).strip()
+    size = estimate_text(text)
+    if size + estimate_text(head) <= room:
+        return f"{head}{text}".strip()
+    return (pointer + text if size > room or size + estimate_text(pointer) <= room else text).strip()

@@ -87,7 +87,7 @@ def names_text(names: Sequence[Name], ages: Sequence[int], known: str, room: int
             break
         place = _place(name.place, root)
         label = "" if place in by_place else _label(place)
-        size = len(f"{label}, {name.text}".encode()) - spare
+        size = len(f"{label}, {name.text}".encode("utf-8", "surrogatepass")) - spare
         tokens = -(-size // 4)
         if name.text in known or tokens > left:
             continue

@@ -10,7 +10,7 @@ from msgspec import Struct
 from memorist.compaction.tail import tail_start
 from memorist.core.messages import Message, Origin, Text, ToolResult
 from memorist.core.pairing import safe_starts
-from memorist.core.tokens import BYTES_PER_TOKEN, estimate_message
+from memorist.core.tokens import estimate_message, estimate_text
 from memorist.core.truncate import cut_middle
 
 TAIL_SHARE = 0.15
@@ -52,7 +52,7 @@ def _shortened(kept: tuple[Message, ...], room: int) -> tuple[Message, ...]:
     results = [result for message in kept for result in message.tool_results]
     if not results:
         return kept
-    fixed = sum(estimate_message(message) for message in kept) - sum(len(result.text.encode()) // BYTES_PER_TOKEN for result in results)
+    fixed = sum(estimate_message(message) for message in kept) - sum(estimate_text(result.text) for result in results)
     most = max(1, (room - fixed) // len(results) - _MARK)
     return tuple(_cut(message, most) if message.tool_results else message for message in kept)
 

@@ -45,10 +45,14 @@ def is_compactable(tool: str) -> bool:
 
 
 def old_results(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
-    """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Uses that wait for a result do not count."""
+    """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Uses that wait for a result do not count, nor those whose result
+    the model has not seen yet: those that came after its last reply.
+    """
     answered = {result.tool_use_id for message in messages for result in message.tool_results}
     ids = [use.id for message in messages for use in message.tool_uses if is_compactable(use.name) and use.id in answered]
-    return tuple(dict.fromkeys(ids[: max(0, len(ids) - max(1, keep))]))
+    last = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role == "assistant"), len(messages))
+    unseen = {result.tool_use_id for message in messages[last:] for result in message.tool_results}
+    return tuple(name for name in dict.fromkeys(ids[: max(0, len(ids) - max(1, keep))]) if name not in unseen)
 
 
 def by_time(

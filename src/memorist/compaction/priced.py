@@ -1,17 +1,18 @@
-"""Clear old tool results when that saves money: what could be cleared now, offered to `economics.choose` (CP-18). Pure."""
+"""Make the conversation smaller when that saves money: what could go now, offered to `economics.choose` (CP-18). Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 
+from memorist.compaction.conversation import Conversation
 from memorist.compaction.economics import TALK_FROM, CacheState, Edit, Rates, Verdict, choose, expected_rest
 from memorist.compaction.micro import CLEARED, old_results
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Message, Origin
-from memorist.core.tokens import estimate_message, estimate_text
+from memorist.core.tokens import estimate_text
 
 CHUNKS = 8
 """Groups of neighbouring results that are offered, one edit each; several may share one reset of the cache."""
@@ -43,49 +44,76 @@ class Money(Struct, frozen=True, kw_only=True):
     """Tokens of the first request."""
 
 
+class Talk(Struct, frozen=True):
+    """What the notes could take the place of: the messages before `start`, by `tokens` of notes."""
+
+    start: int
+    tokens: int
+
+
 class Paying(Struct, frozen=True):
-    """Results whose clearing pays, and why."""
+    """What pays, and why: results to clear, and whether the notes are to take the place of older talk."""
 
     ids: tuple[str, ...]
     verdict: Verdict
+    notes: bool = False
 
 
-def clearing_that_pays(
-    messages: Sequence[Message], money: Money, *, used: int, limit: int, settings: CompactionSettings, factor: float
+def what_pays(
+    held: Conversation, money: Money, *, used: int, limit: int, settings: CompactionSettings, talk: Talk | None = None
 ) -> Paying | None:
-    """The results to clear before this request because it saves money; None when nothing pays.
+    """The edits to make before this request because they save money; None when nothing pays.
 
     `used` is the context's size, `limit` the auto threshold. What is freed counts over the expected rest of the session; what it costs is the cache that
-    is lost from the first cleared result on, and what the model will fetch again.
+    is lost from the first changed message on, and what the model will fetch again. `talk` is offered where the notes can stand for older messages.
     """
     if used < limit * LEAST_SHARE:
         return None
-    sizes = [estimate_message(message, factor) for message in messages]
-    prefix = max(0, used - sum(sizes))
-    starts = [prefix, *(prefix + size for size in accumulate(sizes))]
-    old = set(old_results(messages, settings.micro_keep))
-    state = CacheState(context_tokens=used, cached_tokens=money.cached, age_seconds=money.age_seconds, ttl_seconds=money.ttl_seconds)
-    chunks = _chunks(messages, old, factor)
-    calls = _calls_since(messages)
-    edits = {}
-    for chunk in chunks:
+    starts = list(accumulate(held.sizes, initial=max(0, used - held.tokens)))
+    calls = _calls_since(held.messages)
+    again = AGAIN * (used * money.rates.read + FETCH_OUTPUT * money.output)
+    edits: dict[Edit, tuple[str, ...]] = {}
+    for chunk in _chunks(held.messages, set(old_results(held.messages, settings.micro_keep)), held.factor):
         freed = sum(saved for _, _, saved in chunk)
-        first, last = chunk[0][0], chunk[-1][0]
-        again = AGAIN * len(chunk) * (used * money.rates.read + FETCH_OUTPUT * money.output) + AGAIN * freed * money.rates.write
         edit = Edit(
             kind="clear",
-            first_changed_token=starts[first],
-            end_token=starts[last + 1],
+            first_changed_token=starts[chunk[0][0]],
+            end_token=starts[chunk[-1][0] + 1],
             tokens_freed=freed,
-            loss_usd=again,
+            loss_usd=again * len(chunk) + AGAIN * freed * money.rates.write,
             carried=sum(saved * calls[index] for index, _, saved in chunk),
         )
         edits[edit] = tuple(name for _, name, _ in chunk)
+    if talk is not None and used >= limit * settings.talk_from:
+        edits |= dict.fromkeys(_talk(held, talk, starts, calls, again), ())
     rest = expected_rest(calls=money.calls, context=used, start=money.first, limit=limit)
-    choice = choose(edits, state, rest, money.rates, limit=limit)
+    choice = choose(edits, _state(money, used), rest, money.rates, limit=limit)
     if not choice.edits or not choice.verdict.pays:
         return None
-    return Paying(tuple(name for edit in choice.edits for name in edits[edit]), choice.verdict)
+    ids = tuple(name for edit in choice.edits for name in edits[edit])
+    return Paying(ids, choice.verdict, notes=any(edit.kind == "session-memory" for edit in choice.edits))
+
+
+def _state(money: Money, used: int) -> CacheState:
+    return CacheState(context_tokens=used, cached_tokens=money.cached, age_seconds=money.age_seconds, ttl_seconds=money.ttl_seconds)
+
+
+def _talk(held: Conversation, talk: Talk, starts: Sequence[int], calls: Sequence[int], again: float) -> Iterator[Edit]:
+    """The notes in place of the messages before `talk.start`."""
+    removed = starts[talk.start] - starts[0]
+    if removed <= talk.tokens:
+        return
+    gone = range(talk.start)
+    carried = sum(held.sizes[index] * calls[index] for index in gone)
+    results = sum(len(held.messages[index].tool_results) for index in gone)
+    yield Edit(
+        kind="session-memory",
+        first_changed_token=starts[0],
+        end_token=starts[talk.start],
+        tokens_freed=removed - talk.tokens,
+        loss_usd=again * results,
+        carried=round(carried * (removed - talk.tokens) / removed),
+    )
 
 
 def _chunks(messages: Sequence[Message], old: set[str], factor: float) -> list[list[tuple[int, str, int]]]:

@@ -18,7 +18,7 @@ from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
 from memorist.compaction.lead import lead_of, led
 from memorist.compaction.plan import Breakers, Guard, Situation, Step, Stop, Way, compacted, decide, failed, replied
-from memorist.compaction.priced import Money, clearing_that_pays
+from memorist.compaction.priced import Money, Talk, what_pays
 from memorist.compaction.restore import Facts, ReadFile
 from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
@@ -27,6 +27,7 @@ from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
 from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message, Usage
+from memorist.core.tokens import estimate_text
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.forks.spec import ForkLimits, Receipt
@@ -122,8 +123,8 @@ class Compactor:
         held = conversation(
             call.messages, said=self._said, transcript=str(self._means.layout.transcript), factor=self._following.meter.factor
         )
-        cleared = self._cleared(call, now)
-        result = cleared if isinstance(cleared, Compacted) else None
+        saved = await self._saved(call, held, now)
+        result = saved if isinstance(saved, Compacted) else None
         steps = decide(self._situation(call, held, result, now), self._breakers, self._means.settings)
         if not call.forced and self._following.tokens < call.limits.blocking and any(_is_providers(step) for step in steps):
             # The request carries the provider's own edit; ours would break what it is about to do.
@@ -180,22 +181,33 @@ class Compactor:
             provider_compacts=call.provider_compacts,
         )
 
-    def _cleared(self, call: Call, now: float) -> Outcome:
+    async def _saved(self, call: Call, held: Conversation, now: float) -> Outcome:
+        """What a cold cache makes free, or what saves money."""
+        settings = self._means.settings
         if call.manual or call.forced:
             return Unchanged("Asked for in another way.")
-        settings, factor = self._means.settings, self._following.meter.factor
-        made = micro.by_time(call.messages, now=now, last_reply=self._last_reply, settings=settings, factor=factor)
-        if isinstance(made, Compacted) or call.price is None or not settings.by_price:
+        made = micro.by_time(held.messages, now=now, last_reply=self._last_reply, settings=settings, factor=held.factor)
+        if isinstance(made, Compacted) or call.price is None or not settings.by_price or call.provider_compacts:
             return made
-        paying = clearing_that_pays(
-            call.messages,
-            self._money(call.price, now),
-            used=self._following.tokens,
-            limit=call.limits.auto,
-            settings=settings,
-            factor=factor,
-        )
-        return made if paying is None else micro.clear(call.messages, paying.ids, factor=factor)
+        money, limit = self._money(call.price, now), call.limits.auto
+        paying = what_pays(held, money, used=self._following.tokens, limit=limit, settings=settings, talk=self._talk(held))
+        if paying is not None and paying.notes:
+            smaller = await self._way("session-memory", held, call)
+            made = smaller if isinstance(smaller, Compacted) else made
+        if paying is None or isinstance(made, Compacted):
+            return made
+        return micro.clear(held.messages, paying.ids, factor=held.factor)
+
+    def _talk(self, held: Conversation) -> Talk | None:
+        """What the notes could stand for now."""
+        text, cursor = self._memory.notes(), self._memory.cursor()
+        if text is None or cursor is None:
+            return None
+        start = from_session_memory.keep_index(held, cursor.message, self._means.settings)
+        if isinstance(start, Unchanged) or start >= len(held.messages):
+            return None
+        said = sum(estimate_text(words, held.factor) for words in self._said)
+        return Talk(start, estimate_text(text, held.factor) + min(said, self._means.settings.inline_user_tokens))
 
     def _money(self, price: Price, now: float) -> Money:
         rates = rates_of(price)

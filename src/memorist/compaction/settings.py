@@ -38,6 +38,8 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Idle time after which the provider's cache is surely cold, so that clearing old results costs nothing extra."""
     by_price: bool = True
     """Clear old results as soon as that saves money over the expected rest of the session, from half the auto threshold on; False waits for the window."""
+    talk_from: float = 0.5
+    """Share of the auto threshold from which the notes may take the place of older talk because it pays; 1 waits until the window demands it."""
     micro_keep: int = 5
     """Newest results that microcompact keeps; at least 1."""
     keep_minimum_tokens: int = 10_000

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.formats.harness import typed_text
 from memorist.session_memory.ledger_commands import CommandBook
 from memorist.session_memory.ledger_texts import BASE_WEIGHT, FINAL, INTENT, SAID, Candidate, Pool, kind_of_sentence
 from memorist.session_memory.ledger_turns import TurnBook
+from memorist.session_memory.rank import Line
 from memorist.session_memory.sentences import Sentence, ends, sentence, sentences, shorten
 
 ASK_LIMIT = 60
@@ -52,6 +53,13 @@ class Ask(Struct):
     sentences: list[Sentence]
     times: int = 1
     """How often these words came among the last messages."""
+    price: int = -1
+    """Tokens of the part that must stand; below 0 until it is known."""
+    told: list[Line] = field(default_factory=list)
+    """Its lines in the notes, made for `told_for`: its place among the messages, and whether it must stand."""
+    told_for: tuple[int, bool] | None = None
+    correction: str | None = None
+    """The words by which it puts something right; None until it is known."""
 
 
 class Talk:

@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from memorist.session_memory.rank import Line
 from memorist.session_memory.sentences import Sentence, sentence, sentences
 
 FRAGMENT = 0.8
@@ -78,8 +79,10 @@ class Candidate(Struct):
     sentence: Sentence
     weight: float
     cue: bool
-    line: object = None
-    """Its line in the notes, once its turn has ended and nothing of it changes any more."""
+    line: Line | None = None
+    """Its line in the notes, none for no place there; kept once `placed`."""
+    placed: bool = False
+    """Its turn has ended, so that its place and its weight change no more."""
 
 
 class Pool:

@@ -35,6 +35,8 @@ class Step(Struct):
     deeds: list[Deed] = field(default_factory=list)
     more: int = 0
     """Deeds beyond those kept."""
+    telling: bool = False
+    """Something was changed, committed or broken in it."""
     told: tuple[object, str] = ((), "")
     """Its line in the work log, and what the line was made for: made again only where that has changed."""
 
@@ -100,6 +102,7 @@ class TurnBook:
         if not self.steps or self.steps[-1].turn != self.now.number:
             self.step(None)
         step = self.steps[-1]
+        step.telling = step.telling or deed.ok is False or deed.kind in ("edit", "commit", "push")
         if len(step.deeds) < _DEEDS:
             step.deeds.append(deed)
         else:

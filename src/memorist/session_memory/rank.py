@@ -80,6 +80,11 @@ class Chosen:
         self.stems: set[str] = set()
         self.keys: set[str] = set()
 
+    @property
+    def full(self) -> bool:
+        """No line has room any more."""
+        return self.spent + SMALLEST > self.budget
+
     def fits(self, candidate: Line) -> bool:
         """There is room for the line, in the whole and in its section."""
         cost = candidate.cost
@@ -115,16 +120,10 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
         if each.must:
             chosen.take(each)
     rest = sorted([each for each in lines if not each.must], key=worth, reverse=True)
-    of_section: dict[str, list[Line]] = {section: [] for section in floors}
-    for each in rest:
-        if each.section in of_section:
-            of_section[each.section].append(each)
-    taken: set[int] = set()
-    for section, floor in floors.items():
-        taken |= _fill(chosen, of_section[section], floor)
+    taken = _floors(chosen, rest, floors)
     left: list[Line] = []
     for each in rest:
-        if chosen.spent + SMALLEST > budget:
+        if chosen.full:
             return chosen
         if id(each) not in taken and chosen.fits(each) and not (chosen.says_new(each) and chosen.take(each)):
             left.append(each)
@@ -135,13 +134,25 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
     return chosen
 
 
+def _floors(chosen: Chosen, rest: list[Line], floors: Mapping[str, int]) -> set[int]:
+    """Fill each section up to its floor; which lines were taken."""
+    of_section: dict[str, list[Line]] = {section: [] for section in floors}
+    for each in rest:
+        if each.section in of_section:
+            of_section[each.section].append(each)
+    taken: set[int] = set()
+    for section, floor in floors.items():
+        taken |= _fill(chosen, of_section[section], floor)
+    return taken
+
+
 def _fill(chosen: Chosen, lines: list[Line], floor: int) -> set[int]:
     """Take the best lines of one section up to its floor; which were taken."""
     taken: set[int] = set()
     for each in lines:
         used = chosen.per_section.get(each.section, 0)
-        if used + SMALLEST > floor:
+        if used + SMALLEST > floor or chosen.full:
             break
-        if used + each.cost <= floor and chosen.says_new(each) and chosen.take(each):
+        if used + each.cost <= floor and chosen.fits(each) and chosen.says_new(each) and chosen.take(each):
             taken.add(id(each))
     return taken

@@ -88,7 +88,7 @@ def _announced(step: Step) -> Candidate | None:
 def _steps(ledger: Ledger) -> list[Step]:
     """The newest steps, and of the older ones those that changed, committed or broke something."""
     steps = ledger.turns.steps
-    older = [step for step in steps[:-NEW_STEPS] if any(deed.kind in ("edit", "commit", "push") or deed.ok is False for deed in step.deeds)]
+    older = [step for step in steps[:-NEW_STEPS] if step.telling]
     return older[-OLD_STEPS:] + steps[-NEW_STEPS:]
 
 

@@ -93,17 +93,18 @@ def task_lines(ledger: Ledger) -> list[Line]:
     ranked = ledger.talk.asks[:1] + ledger.talk.asks[:0:-1]
     must: set[int] = set()
     for ask in ranked:
-        price = _must_price(ask)
+        if ask.price < 0:
+            ask.price = sum(each.cost + LINE_OVERHEAD for each in _must_part(ask))
+        price = ask.price
         if price <= left:
             must.add(id(ask))
             left -= price
     for at, ask in enumerate(ledger.talk.asks):
-        lines.extend(_ask_lines(ask, at, must=id(ask) in must))
+        made_for = (at, id(ask) in must)
+        if ask.told_for != made_for:
+            ask.told_for, ask.told = made_for, _ask_lines(ask, at, must=made_for[1])
+        lines.extend(ask.told)
     return lines
-
-
-def _must_price(ask: Ask) -> int:
-    return sum(each.cost + LINE_OVERHEAD for each in _must_part(ask))
 
 
 def _must_part(ask: Ask) -> list[Sentence]:
@@ -187,15 +188,21 @@ def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
     for each in ledger.talk.pool.candidates:
         if each.order in skip:
             continue
-        if isinstance(each.line, Line):
+        if not each.placed:
+            closed = each.turn != now
+            each.line = _said_line(each, _OLDER if closed else 1.0, final=each.order in tail, must=each.order in tables)
+            each.placed = closed and not each.sentence.table
+        if each.line is not None:
             lines.append(each.line)
-            continue
-        section, weight = _place(each, final=each.order in tail)
-        if section:
-            age = 1.0 if each.turn == now else _OLDER
-            group = (_GROUP_OF.get(each.source, 0),) if section in (DOCS, LEARNED) else ()
-            lines.append(of_sentence(section, each.sentence, (*group, each.turn, each.order), weight * age, must=each.order in tables))
     return lines
+
+
+def _said_line(candidate: Candidate, age: float, *, final: bool, must: bool) -> Line | None:
+    section, weight = _place(candidate, final=final)
+    if not section:
+        return None
+    group = (_GROUP_OF.get(candidate.source, 0),) if section in (DOCS, LEARNED) else ()
+    return of_sentence(section, candidate.sentence, (*group, candidate.turn, candidate.order), weight * age, must=must)
 
 
 def _spoken_of(candidate: Candidate, names: Mapping[str, float]) -> bool:

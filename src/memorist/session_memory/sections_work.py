@@ -107,16 +107,17 @@ def flow_lines(ledger: Ledger) -> list[Line]:
     """The commands that check, build, commit and ship, by purpose, with their last outcome; what was searched; what was used to look."""
     lines = []
     notes = sorted(ledger.work.commands.commands.values(), key=lambda each: -each.order)
+    by_kind: dict[str, list[CommandNote]] = {}
+    for each in notes:
+        by_kind.setdefault(each.kind, []).append(each)
     for at, kind in enumerate(_PURPOSES):
-        found = [each for each in notes if each.kind == kind][: 4 if kind == "test" else 3]
+        found = by_kind.get(kind, [])[: 4 if kind == "test" else 3]
         for place, note in enumerate(found):
             weight = 1.6 if kind in _CHECKS else 1.1
             must = place == 0 and kind in _CHECKS
             lines.append(line(FLOW, f"{kind}: {_command(note)}", (at, place), weight - 0.2 * place, must=must))
     searches = [f"`{shorten(what, 60)}`" for what in list(ledger.work.searches)[-8:] if "`" not in what]
-    looks = sorted(
-        (each for each in notes if each.kind == "look" and len(each.text) < 70 and "`" not in each.text), key=lambda each: -each.runs
-    )
+    looks = sorted((each for each in by_kind.get("look", ()) if len(each.text) < 70 and "`" not in each.text), key=lambda each: -each.runs)
     tools = sorted(ledger.work.tools.items(), key=lambda each: -each[1])[:10]
     lists = (
         ("searched for", searches, 0.9),
@@ -155,7 +156,10 @@ def error_lines(ledger: Ledger, root: str) -> list[Line]:
         line(ERRORS, _failure(each, root), (each.turn, at), 1.5 if each.mended_by else 1.8, must=each in told)
         for at, each in enumerate(failures)
     ]
-    put_right = [(at, ask, words) for at, ask in enumerate(ledger.talk.asks) if (words := _put_right(ask, first=at == 0))]
+    for ask in ledger.talk.asks:
+        if ask.correction is None:
+            ask.correction = _put_right(ask, first=ask is ledger.talk.asks[0])
+    put_right = [(at, ask, ask.correction) for at, ask in enumerate(ledger.talk.asks) if ask.correction]
     last = len(put_right) - _LAST_CORRECTIONS
     for place, (at, ask, words) in enumerate(put_right):
         who = f"The user, {ask.how}" if ask.how else "The user"
