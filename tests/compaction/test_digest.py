@@ -225,7 +225,7 @@ WORDS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["user", "says", "Bash", "Read", "Edit", "odd"]), WORDS.map(" ".join)), min_size=1, max_size=20))
 def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[str, str]]) -> None:
-    """Only the labels are ours; every other word stands in the history. (The list of failures is the ledger's, whose tests hold the same of it.)"""
+    """Only the labels are ours; every other word stands in the history; the list of failures is the ledger's own."""
     session = Session()
     for kind, text in steps:
         given_ = {"command": text} if kind == "Bash" else {"file_path": f"/w/{text}", "old_string": text, "new_string": text}

@@ -17,7 +17,8 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -31,6 +32,8 @@ COMPARED = 200_000
 """Tokens of the conversation for which the goal against the others holds."""
 TURNS = 40
 """Timed ones; half of them stand before a conversation's nominal size and half after it, so that the median is at that size."""
+BLOCK = 5
+"""Turns with one library before the next has its own: enough that most find the processor's caches warm."""
 MESSAGE = 250
 """Tokens of a message: between the means of the recorded sessions of two coding agents, 258 and 198."""
 CHARACTERS = 4
@@ -55,7 +58,29 @@ def measure(data: Path) -> Result:
 
 async def compare(sizes: Sequence[int], others: Sequence[Way]) -> Result:
     """The rows for these sizes in tokens, ascending. An other library that is not there has one row, which says so."""
-    ours = await _costs(OURS, sizes)
+    async with AsyncExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        ours = await _grown(OURS, sizes, root / "ours", stack)
+        theirs: dict[str, _Timed] = {}
+        absent: dict[str, Row] = {}
+        for number, way in enumerate(others):
+            try:
+                version = importlib.metadata.version(way.distribution)
+                theirs[f"{way.name} ({version})"] = await _grown(way, sizes, root / str(number), stack)
+            except importlib.metadata.PackageNotFoundError:
+                absent[way.name] = Row(f"{way.name}: not measured, {way.distribution} is not installed", math.nan)
+            except ImportError as missing:
+                absent[way.name] = Row(f"{way.name}: not measured, {way.distribution} cannot be imported ({missing})", math.nan)
+        gc.collect()
+        await _time([ours, *theirs.values()], sizes)
+    costs = {size: ours.cost(size) for size in sizes}
+    rows = _own(costs, sizes)
+    for name, timed in theirs.items():
+        rows += _beside(name, {size: timed.cost(size) for size in sizes}, costs)
+    return Result("prepare", (*rows, *absent.values()))
+
+
+def _own(ours: Mapping[int, Cost], sizes: Sequence[int]) -> list[Row]:
     rows = [
         row
         for size in sizes
@@ -65,58 +90,62 @@ async def compare(sizes: Sequence[int], others: Sequence[Way]) -> Result:
             Row(f"memorist at {size:,} tokens, mean with the notes in the background", ours[size].whole, "µs"),
         )
     ]
-    flat = ours[sizes[-1]].median / ours[sizes[0]].median
-    rows.append(Row(f"memorist: {sizes[-1]:,} to {sizes[0]:,} tokens, medians", flat, "times", f"at most {FLAT}", flat <= FLAT))
-    rows.append(Row(f"memorist: {sizes[-1]:,} to {sizes[0]:,} tokens, means", ours[sizes[-1]].mean / ours[sizes[0]].mean, "times"))
-    for way in others:
-        rows += await _beside(way, ours)
-    return Result("prepare", tuple(rows))
+    first, last = ours[sizes[0]], ours[sizes[-1]]
+    what = f"memorist: {sizes[-1]:,} to {sizes[0]:,} tokens"
+    flat = last.median / first.median
+    rows.append(Row(f"{what}, medians", flat, "times", f"at most {FLAT}", flat <= FLAT))
+    rows.append(Row(f"{what}, means", last.mean / first.mean, "times"))
+    return rows
 
 
-async def _beside(way: Way, ours: dict[int, Cost]) -> list[Row]:
-    try:
-        version = importlib.metadata.version(way.distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return [Row(f"{way.name}: not measured, {way.distribution} is not installed", math.nan)]
-    try:
-        theirs = await _costs(way, tuple(ours))
-    except ImportError as missing:
-        return [Row(f"{way.name}: not measured, {way.distribution} {version} cannot be imported ({missing})", math.nan)]
+def _beside(name: str, theirs: Mapping[int, Cost], ours: Mapping[int, Cost]) -> list[Row]:
     rows = []
     for size, cost in theirs.items():
         times = cost.median / ours[size].median
-        what = f"{way.name} to memorist at {size:,} tokens"
-        rows.append(Row(f"{way.name} ({version}) at {size:,} tokens, median", cost.median, "µs"))
+        what = f"{name} to memorist at {size:,} tokens"
+        rows.append(Row(f"{name} at {size:,} tokens, median", cost.median, "µs"))
         rows.append(Row(what, times, "times", f"at least {GOAL}", times >= GOAL) if size == COMPARED else Row(what, times, "times"))
     return rows
 
 
-async def _costs(way: Way, sizes: Sequence[int]) -> dict[int, Cost]:
-    """Conversations of all sizes take turns, in changing order, so that whatever else the machine does falls on all."""
-    around: dict[int, list[float]] = {size: [] for size in sizes}
-    whole: dict[int, list[float]] = {size: [] for size in sizes}
-    async with AsyncExitStack() as stack:
-        root = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        grown: dict[int, Follower] = {}
-        for size in sizes:
-            folder = root / str(size)
-            folder.mkdir()
-            grown[size] = await way.begin(folder)
-            stack.push_async_callback(grown[size].close)
-            await grown[size].grow([_turn(number) for number in range(_first(size))])
-        gc.collect()
-        for step in range(TURNS):
-            for place in range(len(sizes)):
-                size = sizes[(step + place) % len(sizes)]
-                turn = _turn(_first(size) + step)
-                began = time.process_time()
-                around[size].append(await grown[size].turn(turn))
-                await grown[size].settle()
-                whole[size].append(time.process_time() - began)
-    return {
-        size: Cost(statistics.median(around[size]) * 1e6, statistics.mean(around[size]) * 1e6, statistics.mean(whole[size]) * 1e6)
-        for size in sizes
-    }
+class _Timed:
+    """Conversations with one library, by their size, and the seconds that their turns took: around the call of the model, and in all."""
+
+    def __init__(self) -> None:
+        self.grown: dict[int, Follower] = {}
+        self.around: dict[int, list[float]] = defaultdict(list)
+        self.whole: dict[int, list[float]] = defaultdict(list)
+
+    def cost(self, size: int) -> Cost:
+        around = self.around[size]
+        return Cost(statistics.median(around) * 1e6, statistics.mean(around) * 1e6, statistics.mean(self.whole[size]) * 1e6)
+
+    async def turn(self, size: int, turn: Turn) -> None:
+        began = time.process_time()
+        self.around[size].append(await self.grown[size].turn(turn))
+        await self.grown[size].settle()
+        self.whole[size].append(time.process_time() - began)
+
+
+async def _grown(way: Way, sizes: Sequence[int], folder: Path, stack: AsyncExitStack) -> _Timed:
+    timed = _Timed()
+    for size in sizes:
+        home = folder / str(size)
+        home.mkdir(parents=True)
+        timed.grown[size] = await way.begin(home)
+        stack.push_async_callback(timed.grown[size].close)
+        await timed.grown[size].grow([_turn(number) for number in range(_first(size))])
+    return timed
+
+
+async def _time(all_timed: Sequence[_Timed], sizes: Sequence[int]) -> None:
+    """The libraries take turns a few at a time, and the sizes in changing order, so that a slower minute of the machine falls on all."""
+    for start in range(0, TURNS, BLOCK):
+        for timed in all_timed:
+            for step in range(start, start + BLOCK):
+                for place in range(len(sizes)):
+                    size = sizes[(step + place) % len(sizes)]
+                    await timed.turn(size, _turn(_first(size) + step))
 
 
 def _first(size: int) -> int:

@@ -18,10 +18,11 @@ BENCHES = {
     "live": "live",
     "notes": "notes_table",
     "forks": "forking",
+    "carryover": "carryover",
     "cache": "cache",
     "prepare": "preparing",
 }
-"""Name of a measurement to its module in `memorist.bench`, loaded when it is asked for: some need what others do not."""
+"""Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 
 
 @click.command()

@@ -12,7 +12,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from memorist.compaction.digest_choose import Choice
-from memorist.compaction.digest_names import Name, collect, names_text
+from memorist.compaction.digest_names import Finder, Name, collect, names_text
 from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
@@ -34,7 +34,7 @@ WORDS_SHARE = 0.3
 TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.08
 """The most of the room that each list takes; in recorded sessions they stay far below it."""
 
-NAMES_SHARE = 0.2
+NAMES_SHARE = 0.22
 NAMES_MOST = 1_800
 """Names take this part of the room, and no more than so many tokens: almost all that is used again is among those."""
 
@@ -50,6 +50,9 @@ class _Past(Struct, frozen=True):
 
     said: list[Said]
     pieces: list[Piece]
+    named: list[set[str]]
+    """The names of each piece."""
+    finder: Finder
     ages: list[int]
     ledger: Ledger
     root: str
@@ -89,7 +92,9 @@ def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: 
     ages = list(accumulate(reversed(sizes)))[::-1]
     found = pieces(messages[: kept.first], root)
     shown = "\n".join(piece.text for piece in pieces(kept.messages, root))
-    return _Past(user_words(messages[: kept.first]), found, ages, ledger, root, shown)
+    finder = Finder()
+    named = [finder.names(piece.text) for piece in found]
+    return _Past(user_words(messages[: kept.first]), found, named, finder, ages, ledger, root, shown)
 
 
 def _text(past: _Past, room: int, transcript: str) -> str:
@@ -113,7 +118,7 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     choice = _choice(past, lists)
     names_room = min(int(room * NAMES_SHARE), NAMES_MOST)
     choice.fill(left - names_room)
-    found = collect(past.pieces)
+    found = collect(past.pieces, past.named)
     names = _names(past, found, lists + extracts_text(choice.chosen), names_room)
     choice.fill(left - estimate_text(extracts_text(choice.chosen)) - estimate_text(names))
     extracts = extracts_text(choice.chosen)
@@ -127,8 +132,9 @@ def _names(past: _Past, found: list[Name], text: str, room: int) -> str:
 
 def _choice(past: _Past, lists: str) -> Choice:
     found = units(past.pieces)
-    seen = history(past.pieces, past.ages)
-    return Choice(found, [rate(unit, seen, past.ages[unit.source.step - 1]) for unit in found], (past.shown, lists))
+    seen = history(past.pieces, past.named, past.ages)
+    rates = [rate(unit, past.finder.names(unit.text), seen, past.ages[unit.source.step - 1]) for unit in found]
+    return Choice(found, rates, (past.shown, lists))
 
 
 def _short(head: str, pointer: str, words: str, room: int) -> str:

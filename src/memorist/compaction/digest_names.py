@@ -28,7 +28,7 @@ AGE_UNIT = 4_000
 
 OWN, ALL, AGE, OWN_AGE, NEVER_OWN = 0.8, 0.15, -0.35, -0.5, 3.5
 """Weights of how often the assistant used a name, how often anyone did, how long ago either was last; and the age of a name it never used.
-Fitted on half of the recorded sessions, checked on the other half, rounded."""
+Fitted on the recorded sessions and rounded."""
 
 PATH, DIGIT = 0.3, -0.4
 """Weights of a stroke in the name, and of a digit."""
@@ -45,19 +45,40 @@ class Name(Struct):
     own_step: int = 0
 
 
-def names_of(text: str) -> set[str]:
-    """The paths, addresses, identifiers, hashes and long numbers of a text."""
-    found = (each.strip(".-/:") for each in _NAME.findall(text))
-    return {each for each in found if _SHORTEST <= len(each) <= _LONGEST and _SHAPED.search(each)}
+class Finder:
+    """Finds names in texts, and looks at each word once however often it comes."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def names(self, text: str) -> set[str]:
+        """The paths, addresses, identifiers, hashes and long numbers of a text."""
+        known = self._known
+        found = set()
+        for word in set(_NAME.findall(text)):
+            name = known.get(word)
+            if name is None:
+                name = known[word] = _name(word)
+            if name:
+                found.add(name)
+        return found
 
 
-def collect(found: Sequence[Piece]) -> list[Name]:
-    """The names of a history."""
+def _name(word: str) -> str:
+    """The word without the signs around it if it is a name; else nothing."""
+    bare = word.strip(".-/:")
+    return bare if _SHORTEST <= len(bare) <= _LONGEST and _SHAPED.search(bare) else ""
+
+
+def collect(found: Sequence[Piece], named: Sequence[set[str]]) -> list[Name]:
+    """The names of a history; `named` holds those of each piece."""
     names: dict[str, Name] = {}
-    for piece in found:
+    for piece, texts in zip(found, named, strict=True):
         source = piece.source
         own = source.kind in OWN_KINDS
-        for text in names_of(piece.text):
+        for text in sorted(texts):
             name = names.setdefault(text, Name(text))
             name.pieces += 1
             name.step = source.step

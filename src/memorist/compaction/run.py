@@ -176,7 +176,7 @@ class Compactor:
             manual=call.manual,
             instructions=bool(call.instructions),
             idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
-            has_notes=self._memory.notes() is not None,
+            has_notes=self._notes_serve(),
             has_model=self._means.model is not None,
             provider_compacts=call.provider_compacts,
         )
@@ -192,22 +192,32 @@ class Compactor:
         money, limit = self._money(call.price, now), call.limits.auto
         paying = what_pays(held, money, used=self._following.tokens, limit=limit, settings=settings, talk=self._talk(held))
         if paying is not None and paying.notes:
-            smaller = await self._way("session-memory", held, call)
+            smaller = await self._way("session-memory" if self._notes_serve() else "structural", held, call)
             made = smaller if isinstance(smaller, Compacted) else made
         if paying is None or isinstance(made, Compacted):
             return made
         return micro.clear(held.messages, paying.ids, factor=held.factor)
 
     def _talk(self, held: Conversation) -> Talk | None:
-        """What the notes could stand for now."""
+        """What the notes, or the digest, could stand for now."""
         text, cursor = self._memory.notes(), self._memory.cursor()
         if text is None or cursor is None:
             return None
+        if not self._notes_serve():
+            budget = min(held.tokens // 2, self._means.settings.keep_maximum_tokens)
+            return Talk(len(held.messages) - 1, budget)
         start = from_session_memory.keep_index(held, cursor.message, self._means.settings)
         if isinstance(start, Unchanged) or start >= len(held.messages):
             return None
         said = sum(estimate_text(words, held.factor) for words in self._said)
         return Talk(start, estimate_text(text, held.factor) + min(said, self._means.settings.inline_user_tokens))
+
+    def _notes_serve(self) -> bool:
+        """Whether the notes may stand for the conversation: a model wrote them. Notes from structure alone do not: the structural digest is made from the same
+        ground and carries far more at every size (docs/decisions/0005).
+        """
+        cursor = self._memory.cursor()
+        return cursor is not None and cursor.way == "model" and self._memory.notes() is not None
 
     def _money(self, price: Price, now: float) -> Money:
         rates = rates_of(price)

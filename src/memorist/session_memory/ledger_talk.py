@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from msgspec import Struct, field
 
@@ -11,7 +12,7 @@ from memorist.session_memory.ledger_commands import CommandBook
 from memorist.session_memory.ledger_texts import BASE_WEIGHT, FINAL, INTENT, SAID, Candidate, Pool, kind_of_sentence
 from memorist.session_memory.ledger_turns import TurnBook
 from memorist.session_memory.rank import Line
-from memorist.session_memory.sentences import Sentence, ends, sentence, sentences, shorten
+from memorist.session_memory.sentences import Sentence, ends, phrases, sentence, shorten, weighed
 
 ASK_LIMIT = 60
 """Messages of the user kept with their sentences; at twice the number the middle ones go."""
@@ -107,7 +108,7 @@ class Talk:
         if how == ANSWERING:
             found = [sentence(shorten(line, _ANSWER_LENGTH), bullet=True) for line in ends(typed).split("\n")]
         else:
-            found = [each for each in sentences(typed, short=True)[:_ASK_SENTENCES] if not each.text.startswith(PLAN_NOTICE)]
+            found = [weighed(each) for each in islice(phrases(typed, short=True), _ASK_SENTENCES) if not each.text.startswith(PLAN_NOTICE)]
         self.asks.append(Ask(self._turns.now.number, how, start, found))
         for each in found:
             self.pool.count(each.names, _USER_NAME_WEIGHT)

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from memorist.session_memory.rank import Line
-from memorist.session_memory.sentences import Sentence, sentence, sentences
+from memorist.session_memory.sentences import Sentence, phrases, sentence, weighed
 
 FRAGMENT = 0.8
 """Factor of a sentence without an end: a heading or a bare list item says less alone."""
@@ -99,10 +99,11 @@ class Pool:
     def add(self, source: str, turn: int, text: str) -> list[Candidate]:
         """Take the sentences of a text; the candidates that it made."""
         made = []
-        for found in sentences(text, tables=source == SAID):
-            kind = source if found.table else kind_of_sentence(source, found.text)
+        for phrase in phrases(text, tables=source == SAID):
+            kind = source if phrase.table else kind_of_sentence(source, phrase.text)
             if not kind:
                 continue
+            found = weighed(phrase)
             cue = found.cue
             if kind in (SAID, THOUGHT) and not found.table and not found.names and len(found.stems) < (3 if cue else 4):
                 continue

@@ -65,6 +65,8 @@ _NAME = re.compile(
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+"  # camelCase, PascalCase, HTTPServer
     r"|[a-z]{2,}\d\w*|\d+[a-f][0-9a-f]{5,}|[a-f]+\d[0-9a-f]{5,}"  # name1, hashes
 )
+_SHAPED = re.compile(r"[_/.:#>0-9]|[a-z][A-Z]|[A-Z][A-Z][a-z]")
+"""Without any of these no name is found."""
 _TICKED = re.compile(r"`([^`\n]{2,80})`")
 _AROUND = "`'\"()[]{},;!?.…“”‘’*<>="
 _LOWER = ascii_lowercase.encode()
@@ -147,6 +149,8 @@ _WORDS = _Known()
 def _names_in(token: str) -> tuple[str, ...]:
     bare = token.strip(_AROUND)
     if len(bare) <= 2 or bare.isdigit() or (bare.isalpha() and (bare[1:].islower() or bare.isupper())):
+        return ()
+    if not _SHAPED.search(bare):
         return ()
     return tuple([name.rstrip(".-:") for name in _NAME.findall(bare[:NAME_LENGTH]) if name[0] != "." or not name[1:2].isdigit()])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -83,26 +85,37 @@ def ends(text: str, limit: int = TEXT_LIMIT) -> str:
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
 
-def sentences(text: str, *, short: bool = False, tables: bool = False) -> list[Sentence]:
+class Phrase(NamedTuple):
+    """A sentence that nobody weighed yet."""
+
+    text: str
+    bullet: bool = False
+    table: bool = False
+
+
+def phrases(text: str, *, short: bool = False, tables: bool = False) -> Iterator[Phrase]:
     """The sentences of a Markdown text, in order. Fenced code and rules are left out; so are very short sentences, unless `short`.
 
-    A table is one sentence with `tables`; else each of its rows is.
+    A table is one phrase with `tables`; else each of its rows is.
     """
     text = ends(text)
-    if not tables or "|" not in text:
-        return _plain_sentences(text, short=short)
-    found: list[Sentence] = []
     start = 0
-    for match in _TABLE.finditer(text):
+    for match in _TABLE.finditer(text) if tables and "|" in text else ():
         if "-" in match[0].split("\n", 2)[1] and not text.count("```", 0, match.start()) % 2:
-            found += _plain_sentences(text[start : match.start()], short=short)
-            found.append(_table(match[0]))
+            yield from _plain_phrases(text[start : match.start()], short=short)
+            yield _table(match[0])
             start = match.end()
-    return found + _plain_sentences(text[start:], short=short)
+    yield from _plain_phrases(text[start:], short=short)
 
 
-def _table(text: str) -> Sentence:
-    """A table as one sentence, its rows without the space around them."""
+def weighed(phrase: Phrase) -> Sentence:
+    """The sentence of a phrase."""
+    found = sentence(phrase.text, bullet=phrase.bullet)
+    return structs.replace(found, table=True) if phrase.table else found
+
+
+def _table(text: str) -> Phrase:
+    """A table as one phrase, its rows without the space around them."""
     rows = [" ".join(row.split()) for row in text.strip().split("\n")]
     kept: list[str] = []
     size = 0
@@ -113,17 +126,15 @@ def _table(text: str) -> Sentence:
             break
         kept.append(row)
     kept[1] = "|" + "---|" * max(kept[0].strip("|").count("|") + 1, 1)
-    return structs.replace(sentence("\n".join(kept)), table=True)
+    return Phrase("\n".join(kept), table=True)
 
 
-def _plain_sentences(text: str, *, short: bool) -> list[Sentence]:
-    found: list[Sentence] = []
+def _plain_phrases(text: str, *, short: bool) -> Iterator[Phrase]:
     for paragraph, bullet in _paragraphs(text):
         for part in _split(paragraph):
             cleaned = _closed(shorten(part, SENTENCE_LIMIT))
             if short or _worth(cleaned):
-                found.append(sentence(cleaned, bullet=bullet))
-    return found
+                yield Phrase(cleaned, bullet)
 
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:
