@@ -59,6 +59,29 @@ def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns int
     return value
 
 
+def sound(item: object) -> object:
+    """The entry itself, or, where it holds half an emoji (a lone surrogate, which no JSON can carry), a copy with a question mark in its place."""
+    try:
+        _encode(item)
+    except UnicodeEncodeError:
+        return _mended(item)
+    except TypeError:
+        pass  # something that is no JSON; the codec says what it is
+    return item
+
+
+def _mended(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case dict():
+            return {_mended(key): _mended(inner) for key, inner in value.items()}
+        case list():
+            return [_mended(inner) for inner in value]
+        case _:
+            return value
+
+
 def fingerprint(message: Message) -> str:
     """Sixteen hex digits for what a message says: role, texts, calls and results; not its extras, so that an echo of a reply is the same."""
     digest = hashlib.blake2b(message.role.encode(), digest_size=8)
@@ -121,7 +144,7 @@ class HostHistory:
             return None
         first = max(0, count - WINDOW)
         for index in range(first, count):
-            now = as_sent(items[index])
+            now = sound(as_sent(items[index]))
             if now == self._items[index]:
                 continue
             if self._fingerprints(now, index) != self._fingerprints(self._items[index], index):
@@ -139,7 +162,7 @@ class HostHistory:
     def _take(self, items: Sequence[Any]) -> tuple[Entry, ...]:
         taken = []
         for item in items:
-            kept = as_sent(item)
+            kept = sound(as_sent(item))
             index = len(self._items)
             messages = tuple(self._known_as(message) for message in self._codec.decode_item(kept, id=str(index)))
             new = tuple(message for message in messages if message.id not in self._known)

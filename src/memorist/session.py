@@ -21,7 +21,7 @@ from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted,
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
-from memorist.host_history import HostHistory, as_sent
+from memorist.host_history import HostHistory, as_sent, sound
 from memorist.journal import Journal
 from memorist.models.prices import Price, PriceTable, lookup, merged, shipped
 from memorist.ports import Request
@@ -131,7 +131,7 @@ class Session:
 
         Raises FormatError when the reply is not of the session's format.
         """
-        body = as_sent(reply)
+        body = sound(as_sent(reply))
         if not isinstance(body, dict):
             raise FormatError(f"a reply of format {self._format!r} is an object, not {type(reply).__name__}")
         answer = self._codec.decode_reply(cast("JsonObject", body))

@@ -312,3 +312,19 @@ async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> Non
         assert session.notes == "# Mine\n_my words_\nkept\n"
         assert "Please update" in sent
         assert "{{unknown}}" in sent
+
+
+@pytest.mark.covers("SF-5")
+async def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
+    """Lone surrogates in texts, calls and results are taken in as question marks; nothing raises."""
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await engine.open("s")
+        use = {"type": "tool_use", "id": "t", "name": "Read", "input": {"path": "\udfff"}}
+        messages = [
+            {"role": "user", "content": "Half \ud83d an emoji."},
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x\ud83d"}]},
+        ]
+        await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
+
+        assert "Half ? an emoji." in await session.summarise()

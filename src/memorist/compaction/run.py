@@ -213,8 +213,8 @@ class Compactor:
         return Talk(start, estimate_text(text, held.factor) + min(said, self._means.settings.inline_user_tokens))
 
     def _notes_serve(self) -> bool:
-        """Whether the notes may stand for the conversation: a model wrote them. Notes from structure alone do not: the structural digest is made from the same
-        ground and carries far more at every size (docs/decisions/0005).
+        """Whether the notes may stand for the conversation: a model wrote them. The structural digest is made from the same ground as structural
+        notes and carries far more at every size (docs/decisions/0005).
         """
         cursor = self._memory.cursor()
         return cursor is not None and cursor.way == "model" and self._memory.notes() is not None
