@@ -41,6 +41,10 @@ DEFAULT_OUTPUT = 8_192
 """Output tokens of a model that nothing is known of."""
 
 
+OUTPUT_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+"""Keys of a request that say how long the reply may be, in the three formats."""
+
+
 class Session:
     """Opened by `Memorist.open`. Methods are called from one task; updates of the notes run beside it."""
 
@@ -54,6 +58,7 @@ class Session:
         self._request: JsonObject | None = None
         self._last: JsonObject | None = None
         self._tried_again = False
+        self._about: tuple[object, ...] = ()
         self._watch = CacheWatch()
         self._provider = ProviderEdits(self._format, journal.world.settings.compaction)
         self._limits = limits_of({}, journal.world.settings)
@@ -102,12 +107,19 @@ class Session:
         for message in news.messages:
             self._journal.take(message)
         self._view.take(news)
-        self._limits = limits_of(request, self._journal.world.settings)
-        self._price = price_for(request, self._journal.world.settings)
+        self._know(request)
         self._tried_again = False
         if self._journal.compacts:
             await self._fit()
         return self._to_send(request, rewritten=news.rewritten)
+
+    def _know(self, request: JsonObject) -> None:
+        """Thresholds and price of the model of this request; looked up anew only when it is another one, or asks for another output."""
+        about = (request.get("model"), *(request.get(name) for name in OUTPUT_LIMITS))
+        if about != self._about:
+            self._about = about
+            self._limits = limits_of(request, self._journal.world.settings)
+            self._price = price_for(request, self._journal.world.settings)
 
     def _items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
@@ -259,6 +271,6 @@ def _table(settings: Settings) -> PriceTable:
 def limits_of(request: JsonObject, settings: Settings) -> Thresholds:
     """The thresholds of the model that a request is for: its window and output from the price table, or what is usual."""
     known = price_for(request, settings) or Price()
-    asked = request.get("max_tokens") or request.get("max_output_tokens") or request.get("max_completion_tokens")
+    asked = next((value for name in OUTPUT_LIMITS if (value := request.get(name))), None)
     output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
     return thresholds(known.window or DEFAULT_WINDOW, output, settings.compaction)

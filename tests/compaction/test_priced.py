@@ -90,8 +90,9 @@ def test_the_notes_take_over_where_that_pays_more_than_clearing() -> None:
 async def test_a_live_session_clears_for_money_only_where_a_price_is_known(tmp_path: Path) -> None:
     """The same conversation, with a price and without: the second is left as it is."""
     told: dict[str, list[Event]] = {"priced": [], "unpriced": []}
-    for name, price in (("priced", {"input": 5.0, "output": 25.0, "cache_read": 0.5, "cache_write": 6.25}), ("unpriced", {})):
-        table = {"m": Price(window=60_000, max_output=500, **price)}  # the window alone is known of the second
+    known = Price(window=60_000, max_output=500, input=5.0, output=25.0, cache_read=0.5, cache_write=6.25)
+    for name, price in (("priced", known), ("unpriced", Price(window=60_000, max_output=500))):
+        table = {"m": price}
         settings = Settings(models=ModelSettings(prices=table), compaction=CompactionSettings(talk_from=1.0))
         clock = FrozenClock()
         async with Memorist(model="structural", home=tmp_path / name, settings=settings, clock=clock) as engine:

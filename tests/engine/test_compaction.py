@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
+from memorist.compaction.settings import CompactionSettings
 from memorist.core.tokens import estimate_text
 from memorist.engine import Memorist
 from memorist.errors import NothingToDo
@@ -28,7 +29,8 @@ from memorist.testing.steps import Call, Fail, Say, Step
 MODEL = "claude-made-up"
 WINDOW = 30_000
 PAGE = "The importer reads rows from orders.csv and writes them to the table orders_2024; each row has a price in cents. "
-SETTINGS = Settings(models=ModelSettings(prices={MODEL: Price(window=WINDOW, max_output=1_000, input=3.0, output=15.0)}))
+PRICES = ModelSettings(prices={MODEL: Price(window=WINDOW, max_output=1_000, input=3.0, output=15.0)})
+SETTINGS = Settings(models=PRICES, compaction=CompactionSettings(by_price=False))
 LONG = f"Done. {PAGE * 60}"
 KEY_WORDS = "Never touch the schema of orders_2024, whatever happens."
 
@@ -59,11 +61,13 @@ class Host:
         return [event for event in self.events if isinstance(event, ConversationCompacted)]
 
 
-@pytest.mark.covers("CP-3", "CP-9", "CP-15", "CP-16")
-async def test_a_conversation_goes_on_past_its_window_again_and_again(tmp_path: Path) -> None:
+@pytest.mark.covers("CP-3", "CP-9", "CP-15", "CP-16", "CP-18")
+@pytest.mark.parametrize("by_price", [True, False])
+async def test_a_conversation_goes_on_past_its_window_again_and_again(tmp_path: Path, by_price: bool) -> None:
     """Without a model: every request stays within the window, the user's limit and the last request are in each, and the host changes nothing."""
     host = Host()
-    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+    chosen = Settings(models=PRICES, compaction=CompactionSettings(by_price=by_price))
+    async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
         session = await engine.open("s", listener=host.events.append)
         await host.turn(session, KEY_WORDS)
         for number in range(60):
@@ -167,7 +171,7 @@ async def test_a_model_that_is_gone_costs_no_conversation(tmp_path: Path) -> Non
     host = Host()
     async with Memorist(model=gone, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
-        for number in range(40):
+        for number in range(70):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
             await session.memory.drain(5)
 
@@ -316,8 +320,6 @@ async def test_a_broken_cache_is_told_with_its_cause(tmp_path: Path) -> None:
 @pytest.mark.covers("CP-6", "CP-13")
 async def test_the_providers_own_compaction_is_asked_for_and_believed(tmp_path: Path) -> None:
     """With `provider = true` the request carries the provider's edits and their betas, and memorist leaves the history to it."""
-    from memorist.compaction.settings import CompactionSettings
-
     host = Host()
     chosen = Settings(models=SETTINGS.models, compaction=CompactionSettings(provider=True))
     async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:

@@ -18,7 +18,7 @@ from memorist.compaction.digest_sections import failures_text, files_text, tasks
 from memorist.compaction.digest_tail import Window, window
 from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
 from memorist.compaction.digest_units import Piece, pieces, units
-from memorist.compaction.digest_user import Said, choose_words, user_words, words_text
+from memorist.compaction.digest_user import Said, choose_words, earlier_words, user_words, words_text
 from memorist.compaction.result import Compacted, Cut
 from memorist.core.messages import Message, Origin, Text
 from memorist.core.tokens import estimate_message, estimate_text
@@ -61,21 +61,26 @@ class _Past(Struct, frozen=True):
     """Text of the messages that stay."""
 
 
-def digest(messages: Sequence[Message], budget: int, *, transcript: str = "", cwd: str = "", factor: float = 1.0) -> Compacted:
+def digest(
+    messages: Sequence[Message], budget: int, *, said: Sequence[str] = (), transcript: str = "", cwd: str = "", factor: float = 1.0
+) -> Compacted:
     """A history within `budget` estimated tokens of the family with this `factor`.
 
     A history that fits comes back as it is. The budget is exceeded only where the last request, or calls that still wait for their results,
-    exceed it alone. `transcript` is where the full one can be read; `cwd` is the session's folder, from which paths are shown.
+    exceed it alone. `said` is everything the user typed in the session: what an earlier compaction had taken out of the messages is in there.
+    `transcript` is where the full one can be read; `cwd` is the session's folder, from which paths are shown.
     """
     sizes = [estimate_message(message, factor) for message in messages]
     before = sum(sizes)
     if before <= budget:
         return Compacted(strategy="structural", messages=tuple(messages), tokens_before=before, tokens_after=before)
-    said = user_words(messages)
-    needed = estimate_text(said[-1].text, factor) + estimate_text(OPENING + transcript, factor) if said else 0
+    now = user_words(messages)
+    needed = estimate_text(now[-1].text, factor) + estimate_text(OPENING + transcript, factor) if now else 0
     kept = window(messages, sizes, budget, needed=needed, factor=factor)
     room = int((budget - kept.tokens) / factor) - _MARGIN
-    text = _text(_past(messages, sizes, kept, cwd), room, transcript)
+    past = _past(messages, sizes, kept, cwd)
+    past.said[:0] = earlier_words(said, messages)
+    text = _text(past, room, transcript)
     summary = Message(id=SUMMARY_ID, role="user", blocks=(Text(text),), origin=Origin.SUMMARY)
     made = (summary, *kept.messages)
     after = sum(estimate_message(message, factor) for message in made)

@@ -50,6 +50,13 @@ def user_words(messages: Sequence[Message]) -> list[Said]:
     return sorted(found.values(), key=lambda each: each.step)
 
 
+def earlier_words(said: Sequence[str], messages: Sequence[Message]) -> list[Said]:
+    """What the user typed before these messages begin: of everything that was said, what none of them holds. Their step is 0."""
+    present = {each.text for each in user_words(messages)}
+    texts = dict.fromkeys(typed_text(text).strip() for text in said)
+    return [Said(0, text) for text in texts if text and text not in present]
+
+
 def is_limit(text: str) -> bool:
     """Whether these words seem to set a limit or to correct."""
     return len(text) <= _SHORT and _LIMIT.search(text) is not None
@@ -89,5 +96,5 @@ def words_text(said: Sequence[Said]) -> str:
     lines = []
     for each in said:
         times = f", {each.times} times, last" if each.times > 1 else ""
-        lines.append(f"[step {each.step}{times}] {each.text}")
+        lines.append(f"[{f'step {each.step}' if each.step else 'earlier'}{times}] {each.text}")
     return "\n".join(lines)

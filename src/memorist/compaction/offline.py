@@ -74,7 +74,7 @@ def _by(strategy: Strategy, recorded: Recorded, held: Conversation, how: Offline
         case "inline":
             return inline.compact(held, inline.HandOver(summary=how.summary or notes_of(recorded, how)), terms)
         case "structural":
-            return digest(held.messages, how.budget, transcript=how.source, cwd=cwd, factor=how.factor)
+            return digest(held.messages, how.budget, said=held.said, transcript=how.source, cwd=cwd, factor=how.factor)
         case _:
             return led(tail(held.messages, how.budget, factor=how.factor), how.texts.cut_marker, how.factor)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -14,12 +13,12 @@ from memorist.compaction.call import Call, Done
 from memorist.compaction.conversation import Conversation, conversation, typed
 from memorist.compaction.digest import digest
 from memorist.compaction.economics import Rates, rates_of
+from memorist.compaction.facts.run import facts_of
 from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
 from memorist.compaction.lead import lead_of, led
 from memorist.compaction.plan import Breakers, Guard, Situation, Step, Stop, Way, compacted, decide, failed, replied
-from memorist.compaction.priced import Money, Talk, what_pays
-from memorist.compaction.restore import Facts, ReadFile
+from memorist.compaction.priced import LEAST_SHARE, Money, Talk, what_pays
 from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.summary import Unusable
@@ -38,6 +37,9 @@ from memorist.session_memory.run import SessionMemory
 from memorist.store.layout import SessionLayout
 
 NO_USAGE = Usage()
+
+WORTH_DIGESTING = 4_000
+"""A smaller conversation is not digested: what the user said and the newest messages would hardly have room."""
 
 PRICE_EVERY = 5_000
 """Growth in tokens after which it is asked again whether clearing pays, so that asking costs little."""
@@ -113,7 +115,8 @@ class Compactor:
         """Whether there is anything to decide before this request. Costs nothing that grows with the conversation."""
         settings = self._means.settings
         idle = self._last_reply is not None and now - self._last_reply >= settings.micro_gap_minutes * 60
-        grown = settings.by_price and self._following.tokens - self._priced_at >= PRICE_EVERY
+        tokens = self._following.tokens
+        grown = settings.by_price and tokens >= limits.auto * LEAST_SHARE and tokens - self._priced_at >= PRICE_EVERY
         return settings.enabled and (idle or grown or self._following.tokens >= limits.auto)
 
     async def make_smaller(self, call: Call) -> Done:
@@ -200,12 +203,14 @@ class Compactor:
 
     def _talk(self, held: Conversation) -> Talk | None:
         """What the notes, or the digest, could stand for now."""
-        text, cursor = self._memory.notes(), self._memory.cursor()
-        if text is None or cursor is None:
+        if self._memory.way is None:
             return None
         if not self._notes_serve():
             budget = min(held.tokens // 2, self._means.settings.keep_maximum_tokens)
             return Talk(len(held.messages) - 1, budget)
+        text, cursor = self._memory.notes(), self._memory.cursor()
+        if text is None or cursor is None:
+            return None
         start = from_session_memory.keep_index(held, cursor.message, self._means.settings)
         if isinstance(start, Unchanged) or start >= len(held.messages):
             return None
@@ -216,8 +221,7 @@ class Compactor:
         """Whether the notes may stand for the conversation: a model wrote them. The structural digest is made from the same ground as structural
         notes and carries far more at every size (docs/decisions/0005).
         """
-        cursor = self._memory.cursor()
-        return cursor is not None and cursor.way == "model" and self._memory.notes() is not None
+        return self._memory.way == "model" and self._memory.notes() is not None
 
     def _money(self, price: Price, now: float) -> Money:
         rates = rates_of(price)
@@ -233,7 +237,9 @@ class Compactor:
 
     async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
         limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
-        terms = Terms(texts=self._texts, settings=self._means.settings, limit=limit, facts=self._facts(), automatic=call.manual is None)
+        settings = self._means.settings
+        facts = facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings)
+        terms = Terms(texts=self._texts, settings=settings, limit=limit, facts=facts, automatic=call.manual is None)
         match strategy:
             case "session-memory":
                 return await self._by_notes(held, terms)
@@ -275,25 +281,11 @@ class Compactor:
 
     def _by_structure(self, held: Conversation, limit: int) -> Outcome:
         budget = min(limit // 2, held.tokens // 2, self._means.settings.keep_maximum_tokens)
+        if held.tokens < WORTH_DIGESTING:
+            return Unchanged(f"The conversation has {held.tokens:,} tokens; there is nothing to be gained.")
         cwd = self._following.ledger.cwd
-        made = digest(held.messages, budget, transcript=held.transcript, cwd=cwd, factor=held.factor)
+        made = digest(held.messages, budget, said=self._said, transcript=held.transcript, cwd=cwd, factor=held.factor)
         return made if made.tokens_after < held.tokens else Unchanged("The result would not be smaller than what it replaces.")
-
-    def _facts(self) -> Facts:
-        """What can come back after a compaction: the task list, and the newest-read files as they are now (CP-8)."""
-        work = self._following.ledger.work
-        newest = sorted((note for note in work.files.files.values() if note.reads), key=lambda note: note.order)[-8:]
-        files = tuple(ReadFile(note.path, self._content(note.path), note.order) for note in newest)
-        tasks = "\n".join(f"- [{task.status}] {task.text}" for task in work.tasks.values())
-        return Facts(files=files, exclude=frozenset({str(self._means.layout.notes)}), tasks=tasks)
-
-    def _content(self, path: str) -> str | None:
-        full_path = Path(self._following.ledger.cwd or "/") / path
-        limit = self._means.settings.restore_file_tokens * 8
-        try:
-            return self._means.files.read(full_path, limit=limit).decode("utf-8", "replace")
-        except (FileNotFoundError, StoreError):
-            return None
 
 
 def _is_providers(step: Step) -> bool:

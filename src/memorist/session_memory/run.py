@@ -22,7 +22,7 @@ from memorist.prompts.load import load
 from memorist.session_memory.digest import digest
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts, update_prompt
-from memorist.session_memory.sections import frames, is_empty, mend, merge_structural
+from memorist.session_memory.sections import frames, is_empty, mend, with_derived, written_parts
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.structural import NotesBudget, render
 from memorist.session_memory.trigger import Due
@@ -93,6 +93,11 @@ class SessionMemory:
         self._texts = texts
         self._means = means
         self._updates = 0
+        self._composed = ""
+        """The notes as the last structural update left them; while they are so, what was written in them need not be looked for again."""
+        self._written: dict[str, str] = {}
+        self.way: Way | None = None
+        """How the notes were made last; None when there are none yet."""
         self._lane = Lane(means.clock, failed=self._failed)
 
     @property
@@ -118,6 +123,7 @@ class SessionMemory:
         except (FileNotFoundError, msgspec.DecodeError):
             return None
         self._updates = found.updates
+        self.way = found.way
         return found
 
     def offer(self, due: Due, parent: ParentCall | None) -> None:
@@ -176,7 +182,9 @@ class SessionMemory:
     def _derive(self, before: str, due: Due, upto: str) -> None:
         derived = self._derived()
         for _ in range(CONFLICTS):
-            text = merge_structural(before, self._texts.template, derived)
+            if before != self._composed:
+                self._written = written_parts(before, self._texts.template)
+            text = with_derived(self._texts.template, self._written, derived)
             try:
                 self._write(text, before)
                 break
@@ -185,6 +193,7 @@ class SessionMemory:
                 before = self._ready()
         else:
             raise WriteConflict(f"{self._layout.notes} keeps changing; the notes are updated the next time")
+        self._composed = text
         self._advance(due, upto, "structural", text)
 
     def _derived(self) -> dict[str, str]:
@@ -234,6 +243,7 @@ class SessionMemory:
 
     def _advance(self, due: Due, upto: str, way: Way, text: str, repairs: tuple[str, ...] = ()) -> None:
         self._updates += 1
+        self.way = way
         cursor = Cursor(message=upto, tokens=due.tokens, updates=self._updates, at=self._means.clock.now(), way=way)
         self._means.files.write(self._layout.cursor, msgspec.json.encode(cursor))
         newest = self._following.newest

@@ -130,10 +130,19 @@ def _demoted(body: str) -> str:
 
 def merge_structural(text: str, template: str, derived: Mapping[str, str]) -> str:
     """Put newly derived section texts into the notes: what a model wrote stays, what structure had derived before is replaced (SM-13)."""
-    present = bodies(text, template)
+    return with_derived(template, written_parts(text, template), derived)
+
+
+def written_parts(text: str, template: str) -> dict[str, str]:
+    """What a model or a person wrote in each section, by title; what structure had derived is left out."""
+    return {title: body.partition(STRUCTURAL_MARK)[0].strip("\n") for title, body in bodies(text, template).items()}
+
+
+def with_derived(template: str, parts: Mapping[str, str], derived: Mapping[str, str]) -> str:
+    """The notes of what was written and what structure derives now."""
     merged = {}
     for frame in frames(template):
-        written = present.get(frame.title, "").partition(STRUCTURAL_MARK)[0].strip("\n")
+        written = parts.get(frame.title, "")
         fresh = _demoted(derived.get(frame.title, "").strip("\n"))
         if fresh and frame.title == _TITLE and written:
             fresh = ""  # one title is enough, and the model's is the better one

@@ -1,0 +1,1 @@
+"""What can come back after a compaction, as it is now."""
