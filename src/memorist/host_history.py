@@ -120,6 +120,11 @@ class HostHistory:
         """A copy of the list of entries as they were last sent; the entries themselves are never changed."""
         return list(self._items)
 
+    @property
+    def entries(self) -> list[Any]:
+        """The entries themselves, not to be changed: for looking, and for lists made from them."""
+        return self._items
+
     def sent(self, items: Sequence[Any]) -> News:
         """Take the history of a request that is about to be sent, and tell what is new in it."""
         start = self._common(items)

@@ -101,7 +101,10 @@ class View:
         body = {**request, key: self._window.items()} if self._window.changed else request
         if marks:
             # The host's entries may be objects of an SDK; the history has them as they are sent.
-            body = self._marked(body if self._window.changed else {**request, key: self._history.items})
+            plain = body if self._window.changed else {**request, key: self._history.entries}
+            body = self._marked(plain)
+            if body.get(key) is self._history.entries:
+                body = {**body, key: self._history.items}
         self._same = len(body[key]) if isinstance(body.get(key), list) else 0
         return body
 

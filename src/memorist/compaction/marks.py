@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Literal
 
 import msgspec
@@ -110,8 +110,8 @@ def _markable(block: object) -> bool:
     return block.get("type") != "text" or bool(block.get("text"))
 
 
-def _last_markable(messages: Sequence[object]) -> Place | None:
-    for entry in range(len(messages) - 1, -1, -1):
+def _last_markable(messages: Sequence[object], end: int | None = None) -> Place | None:
+    for entry in range((len(messages) if end is None else end) - 1, -1, -1):
         blocks = _content(messages[entry])
         for index in range(len(blocks) - 1, -1, -1):
             if _markable(blocks[index]):
@@ -124,7 +124,7 @@ def _between(messages: Sequence[object], same: int) -> Place | None:
     if not 0 < same < len(messages):
         return None
     following = accumulate(len(_content(message)) for message in messages[same:])
-    return _last_markable(messages[:same]) if any(blocks > STRIDE for blocks in following) else None
+    return _last_markable(messages, same) if any(blocks > STRIDE for blocks in following) else None
 
 
 def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
@@ -166,7 +166,8 @@ def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
     system = body.get("system")
     parts = (_list(body.get("tools")), [system] if isinstance(system, str) else _list(system), _list(body.get("messages")))
     for part, entries in enumerate(parts[: place.part + 1]):
-        yield from entries[: place.entry + 1] if part == place.part else entries
+        # Not a slice: the history may be long, and its beginning is enough.
+        yield from islice(entries, place.entry + 1) if part == place.part else entries
 
 
 def _reaches(body: JsonObject, place: Place, needed: float) -> bool:
