@@ -1,7 +1,7 @@
 # Every target sets up what it needs: a .venv in this folder with memorist in it, from pinned and hashed dependencies.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
 WORKERS ?= 2

@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
 from memorist.compaction.provider import ProviderSummary
 from memorist.compaction.result import Strategy
 from memorist.compaction.summary import Unusable
-from memorist.compaction.thresholds import Thresholds, thresholds
+from memorist.compaction.thresholds import Thresholds, inline_limit, thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
@@ -273,4 +274,10 @@ def limits_of(request: JsonObject, settings: Settings) -> Thresholds:
     known = price_for(request, settings) or Price()
     asked = next((value for name in OUTPUT_LIMITS if (value := request.get(name))), None)
     output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
-    return thresholds(known.window or DEFAULT_WINDOW, output, settings.compaction)
+    window = known.window or DEFAULT_WINDOW
+    limits = thresholds(window, output, settings.compaction)
+    if settings.compaction.family == "file_native":
+        return limits
+    # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md section 2.1).
+    inline = inline_limit(min(window, settings.compaction.window or window))
+    return replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)

@@ -54,7 +54,13 @@ class View:
         return self._window.messages
 
     def take(self, news: News) -> None:
-        """Take in what came with a request. The first request of a process takes up the window that the last process had saved."""
+        """Take in what came with a request. The first request of a process takes up the window that the last process had saved; where there is none, what
+        the model has seen already stays as it was shown.
+        """
+        if self._window.first is None and not self._saved:
+            order = [message for entry in news.entries for message in entry.messages]
+            answered = next((index for index in range(len(order) - 1, -1, -1) if order[index].role == "assistant"), 0)
+            self._compactor.joined(order[:answered])
         if news.rewritten:
             self._window.restart(news.entries)
             self._same = 0

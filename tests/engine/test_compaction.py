@@ -19,7 +19,7 @@ from memorist.forks.request import MARK
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Request
-from memorist.session import Session
+from memorist.session import Session, limits_of
 from memorist.settings import Settings
 from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel
@@ -336,6 +336,33 @@ async def test_the_providers_own_compaction_is_asked_for_and_believed(tmp_path: 
     assert session.betas == ("compact-2026-01-12",)
     assert unmarked(later["messages"]) == unmarked(host.messages)
     assert [(event.strategy, event.trigger) for event in host.compactions()] == [("provider", "provider")]
+
+
+@pytest.mark.covers("CP-4")
+async def test_a_conversation_under_way_keeps_the_results_that_were_shown(tmp_path: Path) -> None:
+    """Memorist joins in the middle: an old huge result stays, the new one goes to disk."""
+    huge = "line of a log\n" * 6_000
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read both logs."}]
+    for name in ("old", "new"):
+        messages.append(
+            {"role": "assistant", "content": [{"type": "tool_use", "id": f"toolu_{name}", "name": "Bash", "input": {"command": name}}]}
+        )
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{name}", "content": f"{name} {huge}"}]})
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await engine.open("s")
+        request = await session.prepare({"model": "claude-opus-4-6", "max_tokens": 1_000, "messages": messages})
+
+    contents = [block.get("content", "") for message in request["messages"][1:] for block in message["content"]]
+    assert [len(str(content)) > 50_000 for content in contents if content] == [True, False]
+
+
+@pytest.mark.covers("CP-12")
+def test_the_rollout_family_compacts_at_nine_tenths_of_the_window() -> None:
+    """Its limits count from the whole window (codex.md section 2.1): 272,000 gives 244,800, with 258,400 usable."""
+    models = ModelSettings(prices={"m": Price(window=272_000)})
+    limits = limits_of({"model": "m"}, Settings(models=models, compaction=CompactionSettings(family="rollout")))
+
+    assert (limits.auto, limits.blocking) == (244_800, 258_400)
 
 
 async def test_an_empty_conversation_cannot_be_compacted(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.compaction import from_session_memory, full, inline, micro
 from memorist.compaction.asking.run import Asking, ask
-from memorist.compaction.budget import Decisions, apply_budget
+from memorist.compaction.budget import Decisions, apply_budget, as_shown
 from memorist.compaction.call import Call, Done
 from memorist.compaction.conversation import Conversation, conversation, typed
 from memorist.compaction.digest import digest
@@ -92,6 +92,10 @@ class Compactor:
     def lead(self) -> Message:
         """The user message that stands first where the beginning was left out and the assistant would speak first."""
         return lead_of(self._texts.cut_marker)
+
+    def joined(self, messages: Sequence[Message]) -> None:
+        """Memorist comes to a conversation that is under way: what was shown in full so far stays so, or the provider's cache would be lost."""
+        self._decisions = as_shown(messages)
 
     def offload(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
         """Apply the tool result budget to the messages since the last reply; the messages to show instead, None when nothing changes.
