@@ -91,3 +91,15 @@ def test_a_restart_keeps_only_the_fixed_prefix() -> None:
     meter.restart()
 
     assert meter.tokens == 21_100 - 1_100
+
+
+@pytest.mark.covers("CP-2")
+def test_a_count_that_comes_after_the_results_of_its_reply_leaves_them_counted() -> None:
+    """Codex writes the count of a call behind the answers of its tools; they are not part of it."""
+    meter = ContextMeter()
+    meter.add(message("x" * 400))
+    meter.add(reply("call", "r1"))
+    meter.add(message("", blocks=(ToolResult("t1", (Text("r" * 4_000),)),), origin=Origin.TOOL))
+    meter.measured(5_000)
+
+    assert meter.tokens == 5_000 + 1_000

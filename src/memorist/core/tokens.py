@@ -17,6 +17,7 @@ from memorist.core.messages import (
     Document,
     Image,
     Message,
+    Origin,
     RedactedThinking,
     Text,
     Thinking,
@@ -92,6 +93,7 @@ class ContextMeter:
         self._base = 0
         self._since = 0
         self._between = 0
+        self._after_model = 0
         self._reply: str | None = None
         self._prefix: int | None = None
         self._estimated = 0
@@ -107,6 +109,7 @@ class ContextMeter:
         """Count one more message. Without `measure` its usage is not believed: it was of another context."""
         size = estimate_message(message, self.factor)
         self._estimated += size
+        self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
         if message.reply_id is not None and message.reply_id != self._reply:
             self._reply = message.reply_id
             self._between = 0
@@ -116,8 +119,12 @@ class ContextMeter:
         if measure and message.usage is not None and message.usage.context > 0:
             self.measured(message.usage.context, between=self._between if message.reply_id is not None else 0)
 
-    def measured(self, context: int, between: int = 0) -> None:
-        """A provider reported the context's size; `between` tokens came after the part it counted."""
+    def measured(self, context: int, between: int | None = None) -> None:
+        """A provider reported the context's size; `between` tokens came after the part it counted.
+
+        A count that stands apart is of the newest reply: what came after that reply's messages (results that were written before the count) is not in it.
+        """
+        between = self._after_model if between is None else between
         if self._prefix is None:
             self._prefix = max(0, context - self._estimated)
         self._base = max(self._prefix, context - self.freed)
