@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -67,6 +68,8 @@ class Journal:
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
         self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        self.window: list[Message] = []
+        """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
         if not self.known:
             self.record(Head(session=named.id, format="memorist", cwd=named.project))
@@ -107,7 +110,11 @@ class Journal:
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
-            self._follow(entry)
+                self.window.append(entry)
+            if isinstance(entry, Boundary):
+                self._replace(entry, None)
+            else:
+                self._follow(entry)
             if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
                 self.following.updated(self.following.tokens)
         return known
@@ -116,6 +123,7 @@ class Journal:
         """Write a message down and follow it; the notes may be due."""
         self._transcript.append(message)
         self.compactor.took(message)
+        self.window.append(message)
         return self.following.take(message)
 
     def record(self, entry: Entry) -> Due | None:
@@ -140,20 +148,26 @@ class Journal:
                 self.following.begin(entry)
             case RolledBack():
                 self.tell(TurnsRolledBack(entry.turns, entry.messages, entry.line))
-            case Boundary():
-                self.following.history_replaced(entry.replacement)
         return None
 
-    def replaced(self, boundary: Boundary, kept: tuple[Message, ...] = ()) -> None:
-        """The host or the recorded agent replaced its history; `kept` are the known messages that stayed, where they are at hand."""
+    def _replace(self, boundary: Boundary, kept: Sequence[Message] | None) -> None:
+        """Put the new history in place: what the boundary brings, and the messages that stayed, the newest ones where nobody names them."""
+        if kept is None:
+            kept = self.window[-boundary.kept :] if boundary.kept else ()
+        self.window = [*boundary.replacement, *kept]
+        self.following.history_replaced(tuple(self.window))
+
+    def replaced(self, boundary: Boundary, kept: Sequence[Message] | None = None) -> None:
+        """The host or the recorded agent replaced its history; `kept` are the messages that stayed, where they are at hand."""
         before = self.following.tokens
         self._transcript.append(boundary)
-        self.following.history_replaced((*boundary.replacement, *kept))
+        self._replace(boundary, kept)
         self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
 
     def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
         """Memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""
         self._transcript.append(boundary)
+        self.window = list(messages)
         self.following.history_replaced(messages, measured_before=measured_before)
 
     def offer(self, due: Due | None, parent: ParentCall | None) -> None:

@@ -8,7 +8,6 @@ from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message, Origin
 from memorist.errors import NothingToDo
 from memorist.forks.spec import Receipt
-from memorist.formats.recorded import Boundary
 from memorist.journal import Entry, Journal
 from memorist.models.prices import Price
 from memorist.session_memory.follow import Following
@@ -21,7 +20,6 @@ class Playback:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._window: list[Message] = []
         self.limits: Thresholds | None = None
         """When memorist compacts by itself; None leaves it to the recorded agent."""
         self.price: Price | None = None
@@ -51,26 +49,22 @@ class Playback:
 
     async def _fit(self, entry: Entry, limits: Thresholds) -> None:
         """Compact where a live session would have: before the request that this message is part of."""
-        match entry:
-            case Boundary():
-                self._window = [*entry.replacement, *(self._window[-entry.kept :] if entry.kept else ())]
-                return
-            case Message():
-                self._window.append(entry)
-            case _:
-                return
+        if not isinstance(entry, Message):
+            return
         now = entry.timestamp or 0.0
         if entry.origin is Origin.MODEL:
             self._journal.compactor.replied(now, entry.usage or NO_USAGE)
         elif self._journal.compacts and self._journal.compactor.due(now, limits):
-            done = await self._journal.compactor.make_smaller(Call(messages=tuple(self._window), limits=limits, price=self.price, now=now))
+            done = await self._journal.compactor.make_smaller(
+                Call(messages=tuple(self._journal.window), limits=limits, price=self.price, now=now)
+            )
             self._show(done)
 
     def _show(self, done: Done) -> None:
         if done.result is None:
             return
-        self._window = list(done.result.messages)
         if done.result.strategy == "micro":
+            self._journal.window = list(done.result.messages)
             self.following.cleared(done.result.tokens_before - done.result.tokens_after)
         else:
             self._journal.compacted(done.boundary(manual=False), done.result.messages, measured_before=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from msgspec.structs import replace
 
 from memorist.cli import show
 from memorist.clock import SystemClock
 from memorist.compaction.asking.run import Asking, ask
 from memorist.compaction.conversation import conversation, typed
-from memorist.compaction.offline import Offline, compact, model_of
+from memorist.compaction.offline import Offline, compact, factor_of
 from memorist.compaction.recorded import Recorded, found, recorded_at
 from memorist.compaction.result import Compacted, Strategy, Unchanged
 from memorist.compaction.summary import Unusable
@@ -81,7 +82,7 @@ def _whole(recorded: Recorded, wanted: str) -> str:
 
 
 def _size(recorded: Recorded) -> int:
-    return conversation(recorded.messages, factor=model_of(recorded.messages)).tokens
+    return conversation(recorded.messages, factor=factor_of(recorded.messages)).tokens
 
 
 def _made(recorded: Recorded, source: Path, options: dict[str, Any]) -> Compacted | Unchanged:
@@ -92,7 +93,7 @@ def _made(recorded: Recorded, source: Path, options: dict[str, Any]) -> Compacte
         template=load("session_memory/template"),
         settings=settings.compaction,
         source=str(source.absolute()),
-        factor=model_of(recorded.messages),
+        factor=factor_of(recorded.messages),
     )
     name = options["model"] or settings.model
     strategy = cast("Strategy", options["strategy"])
@@ -100,7 +101,7 @@ def _made(recorded: Recorded, source: Path, options: dict[str, Any]) -> Compacte
         raise UsageError("--instructions tell a model what to hold; name one with --model")
     if strategy in {"full", "inline"} and name != "structural":
         summary = asyncio.run(_asked(recorded, name, settings, options["instructions"], how))
-        how = Offline(**{field: getattr(how, field) for field in how.__struct_fields__} | {"summary": summary})
+        how = replace(how, summary=summary)
     return compact(recorded, strategy, how)
 
 

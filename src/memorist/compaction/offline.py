@@ -88,6 +88,6 @@ def notes_of(recorded: Recorded, how: Offline) -> str:
     return merge_structural(how.template, how.template, render(ledger, NotesBudget(total_tokens=min(2_900, how.budget // 2))))
 
 
-def model_of(messages: Sequence[Message]) -> float:
+def factor_of(messages: Sequence[Message]) -> float:
     """Tokens of the newest model that is named, for one estimated token."""
     return family_factor(next((message.model for message in reversed(messages) if message.model), "") or "")
