@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, WORD, History, parted, told
+from memorist.compaction.call import Done
 from memorist.compaction.conversation import conversation, newest_within, typed
-from memorist.compaction.full import SUMMARY_ID, Terms, boundary, compact, full_request, kept_start
+from memorist.compaction.full import SUMMARY_ID, Terms, compact, full_request, kept_start
 from memorist.compaction.restore import Facts, ReadFile
 from memorist.compaction.result import Compacted, Unchanged
 from memorist.compaction.settings import CompactionSettings
@@ -183,14 +184,15 @@ def test_what_comes_back_gives_way_to_the_limit() -> None:
 
 @pytest.mark.covers("CP-7")
 def test_the_boundary_records_what_was_before() -> None:
-    """Trigger, size, how many messages stayed, and the history that replaces the old one."""
+    """Trigger, size, how many messages stayed, and what was put in for the rest."""
     found = compact(conversation(work().user("next").messages), "1. Request and intent: x", terms())
     assert isinstance(found, Compacted)
 
-    record = boundary(found, name="b1", trigger="auto", timestamp=5.0)
+    record = Done(found).boundary(manual=False)
 
     assert (record.trigger, record.tokens_before, record.kept) == ("auto", found.tokens_before, 1)
-    assert record.replacement == found.messages
+    assert (*record.replacement, *found.messages[len(record.replacement) :]) == found.messages
+    assert len(record.replacement) + record.kept == len(found.messages)
 
 
 @pytest.mark.covers("CP-16")

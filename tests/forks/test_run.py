@@ -27,7 +27,7 @@ from memorist.forks.spec import (
     ParentCall,
     Permission,
     Receipt,
-    replaced_receipt,
+    unrun_receipt,
 )
 from memorist.formats.registry import codec
 from memorist.ports import Request
@@ -531,7 +531,7 @@ async def test_a_replaced_call_leaves_a_receipt() -> None:
             await run_fork(wanted, model=model, files=memory(), clock=clock, record=told.append)
 
         def dropped(outcome: Outcome, wanted: ForkSpec = wanted) -> None:
-            told.append(replaced_receipt(wanted, model=model.name, now=clock.now(), outcome=outcome))
+            told.append(unrun_receipt(wanted.label, wanted.why, model=model.name, now=clock.now(), outcome=outcome))
 
         lane.offer(job, dropped=dropped)
     await lane.drain(60)

@@ -21,7 +21,6 @@ from memorist.core.messages import Block, Document, Image, Message, Origin, Text
 from memorist.core.pairing import whole_from
 from memorist.core.template import render
 from memorist.core.tokens import estimate_message, estimate_text
-from memorist.formats.recorded import Boundary
 
 IMAGE_MARK = "[image]"
 DOCUMENT_MARK = "[document]"
@@ -194,17 +193,3 @@ def with_dropped(outcome: Outcome, lines: Sequence[str]) -> Outcome:
 def transcript_remark(held: Conversation, texts: Texts) -> str:
     """Where the full transcript is, as a further line; empty where there is none."""
     return "\n" + render(texts.transcript, {"path": held.transcript}, strict=True) if held.transcript else ""
-
-
-def boundary(made: Compacted, *, name: str, trigger: str, timestamp: float | None = None) -> Boundary:
-    """The record of a compaction, to be written to the transcript before the messages that replace the old ones."""
-    ours = sum(1 for message in made.messages if message.wire is None and message.id.startswith("memorist-"))
-    return Boundary(
-        id=name,
-        line=0,
-        trigger=trigger,
-        tokens_before=made.tokens_before,
-        timestamp=timestamp,
-        kept=len(made.messages) - ours,
-        replacement=made.messages,
-    )

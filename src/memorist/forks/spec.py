@@ -144,6 +144,6 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """The last answer's text; or, where the run did not end by itself, why it stopped."""
 
 
-def replaced_receipt(spec: ForkSpec, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED) -> Receipt:
-    """The receipt of a call that never ran. `now` in seconds since the epoch."""
-    return Receipt(label=spec.label, why=spec.why, model=model, started=now, outcome=outcome, said="It did not run.")
+def unrun_receipt(label: str, why: str, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED) -> Receipt:
+    """The receipt of a call that never ran (FK-8). `now` in seconds since the epoch."""
+    return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said="It did not run.")

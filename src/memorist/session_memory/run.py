@@ -16,7 +16,7 @@ from memorist.events import Event, ForkRan, NotesFailed, NotesUpdated, Way
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
 from memorist.forks.run import run_fork
-from memorist.forks.spec import EditOnly, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt
+from memorist.forks.spec import EditOnly, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
 from memorist.session_memory.digest import digest
@@ -136,11 +136,7 @@ class SessionMemory:
         """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
         model = self._means.model
         if model is not None:
-            self._record(
-                Receipt(
-                    label=LABEL, why=due.why, model=model.name, started=self._means.clock.now(), outcome=outcome, said="It did not run."
-                )
-            )
+            self._record(unrun_receipt(LABEL, due.why, model=model.name, now=self._means.clock.now(), outcome=outcome))
 
     def _failed(self, error: BaseException) -> None:
         """An update in the background raised an error: a disk that refuses, for one. The host goes on; the event says why there are no notes."""
