@@ -27,6 +27,7 @@ ORDER = [
     "store",
     "session_memory",
     "compaction",
+    "auto_memory",
     "settings",
     "configuration",
     "host_history",
