@@ -150,14 +150,11 @@ def _read_chinese(today: date, match: re.Match[str]) -> str | None:
         if match[count]:
             return _counted(today, match[count], _CHINESE_UNITS[match[unit].removeprefix("个")], sign)
     if match["monthwhich"]:
-        month = _month(today, _STEPS[match["monthwhich"]])
-        day = int(match["monthday"])
-        return None if month is None or not 1 <= day <= monthrange(month.year, month.month)[1] else month.replace(day=day).isoformat()
+        return _day_of(_month(today, _STEPS[match["monthwhich"]]), int(match["monthday"]))
     if match["end"]:
         return _end(today, _CHINESE_UNITS[match["end"]], _STEPS[match["endwhich"] or "本"])
-    if match["yearword"]:
-        return _span(today, "year", _YEARS[match["yearword"]])
-    return _span(today, _CHINESE_UNITS.get(match["spanunit"], "week"), _STEPS[match["span"]])
+    unit = "year" if match["yearword"] else _CHINESE_UNITS.get(match["spanunit"], "week")
+    return _span(today, unit, _YEARS[match["yearword"]] if match["yearword"] else _STEPS[match["span"]])
 
 
 def _moved(today: date, *, days: int) -> str | None:
@@ -192,6 +189,10 @@ def _month(today: date, months: int) -> date | None:
     """The first day of the month so many months on."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return date(year, month + 1, 1) if 1 <= year <= 9_999 else None
+
+
+def _day_of(first: date | None, day: int) -> str | None:
+    return first.replace(day=day).isoformat() if first and 1 <= day <= monthrange(first.year, first.month)[1] else None
 
 
 def _last_day(first: date | None) -> str | None:

@@ -32,18 +32,23 @@ _RULES = (*said_english.RULES, *said_chinese.RULES, *said_others.RULES)
 _COMMAND = re.compile(r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL)
 _MEMORY_LINE = re.compile(r"#[ \t]?(?P<text>[^\s#!\d][^\n]{8,400})\s*\Z")
 _REFUSAL = re.compile(
-    r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how .{1,30})|incorrect|不对|错了|不是|不行)\s*[,.!:;–—，。！：-]+\s*", re.IGNORECASE
-)  # fmt: skip
+    r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how .{1,30})|incorrect|不对|错了"
+    r"|不是|不行)\s*[,.!:;–—，。！：-]+\s*",
+    re.IGNORECASE,
+)
 _THAT = re.compile(
-    r"(?:please |also |and |you )*(?:remember|keep in mind|don['’]?t forget|note|memori[sz]e) (?:that|this|it)(?: please| as .{1,40}| for .{1,40})?\s*[.!]*"
+    r"(?:please |also |and |you )*(?:remember|keep in mind|don['’]?t forget|note|memori[sz]e) (?:that|this|it)(?: please"
+    r"| as .{1,40}| for .{1,40})?\s*[.!]*"
     r"|(?:请|帮我|你)*(?:记住|记一下|别忘了)(?:这一?点|这个|了)?[。！!]*",
     re.IGNORECASE,
 )
 _DURABLE = re.compile(
-    rf"\b(?:always|never(?! (?:been|had|did|done|seen|was|got|\w+ed)\b)|ever|everywhere|for everything|every time|in general|generally|(?:in|across) (?:this|our|all|the whole) {PLACE}|we (?:only )?(?:use|test|write|deploy)"
-    rf"|our \w+ (?:returns?|uses?|is|are|has|have)|(?:leads|owns|is responsible for|is in charge of))\b|统一|一律|从来|永远|所有|每次|都用|项目里?(?:都|不|要求)",
+    rf"\b(?:always|never(?! (?:been|had|did|done|seen|was|got|\w+ed)\b)|ever|everywhere|for everything|every time|in general"
+    rf"|generally|(?:in|across) (?:this|our|all|the whole) {PLACE}|we (?:only )?(?:use|test|write|deploy)"
+    rf"|our \w+ (?:returns?|uses?|is|are|has|have)|(?:leads|owns|is responsible for|is in charge of))\b|统一|一律|从来|永远"
+    rf"|所有|每次|都用|项目里?(?:都|不|要求)",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _FROM_NOW = re.compile(
     r"(?:from now on|going forward|in future|remember|(?:my|our|house|ground) rules|keep in mind|以后|今后|记住|规则)[^:：]{0,60}[:：]\s*$",
     re.IGNORECASE,

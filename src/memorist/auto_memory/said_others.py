@@ -28,7 +28,8 @@ RULES: tuple[Saying, ...] = (
     ),
     saying(
         "rule",
-        rf"(?:dorénavant|désormais|à partir de maintenant|à l['’]avenir)(?:{_SEP}| )(?P<text>(?!le\b|la\b|les\b|il\b|ça\b|c['’]est\b).{{8,}})",
+        rf"(?:dorénavant|désormais|à partir de maintenant|à l['’]avenir)(?:{_SEP}| )(?P<text>(?!le\b|la\b|les\b|il\b|ça\b"
+        rf"|c['’]est\b).{{8,}})",
     ),
     saying(
         "rule",

@@ -21,7 +21,8 @@ HIDDEN = "\ue000"
 
 _PASTED_LINE = re.compile(
     r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|\$\s|(?:PS|C:)[^ ]*>|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
-    |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?:\w+\.)*\w*(?:Error|Exception):)""",
+    |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|
+    (?:\w+\.)*\w*(?:Error|Exception):)""",
     re.VERBOSE,
 )
 _CODE_LINE = re.compile(
@@ -30,14 +31,17 @@ _CODE_LINE = re.compile(
 _BULLET = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _PASTE_AHEAD = re.compile(
-    r"\b(?:says?|said|wrote|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|feedback|comments?|review|email|spec|plan|prompt"
-    r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|(?:如下|原文|日志|报错|文档|翻译)[^\n]{0,20}[：:]\s*$"
+    r"\b(?:says?|said|wrote|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|feedback|comments?|review"
+    r"|email|spec|plan|prompt"
+    r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|(?:如下|原文|日志|报错|文档"
+    r"|翻译)[^\n]{0,20}[：:]\s*$"
     r"|message from (?:another|an|the other) (?:agent|bot)",
     re.IGNORECASE,
 )
 _END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)[.!?](?=[\s\"”’)]|$)|[。！？]")
 _QUOTED = re.compile(
-    r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|「[^」\n]{1,300}」|『[^』\n]{1,300}』|《[^》\n]{1,300}》"
+    r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
+    r"|『[^』\n]{1,300}』|《[^》\n]{1,300}》"
     r"|‘[^’\n]{1,300}’(?!\w)|(?<![\w'])'[^'\n]{1,300}'(?!\w)"
 )
 

@@ -7,6 +7,7 @@ makes two rules of them. `nearest` is for looking before writing: it finds what 
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -19,12 +20,15 @@ ALIKE = 0.5
 """The least share of content words two texts have in common, over those they have together, for one to be worth a look."""
 
 _TOKEN = re.compile(
-    r"`[^`\s]+`|[぀-ヿ㐀-䶿一-鿿]|[^\W_](?:[\w'’]|[-./\\:@#=+~&%](?=[\w/]))*[+#]*|[-./\\~@#$%&*+<>=|^_]+[\w*./\\=-]*[\w*/]|[-<>=!/\\*+#@&|^~$%_]{1,8}|[,.;:!?…—–。，；：！？]"
+    r"`[^`\s]+`|[぀-ヿ㐀-䶿一-鿿]|[^\W_](?:[\w'’]|[-./\\:@#=+~&%](?=[\w/]))*[+#]*|[-./\\~@#$%&*+<>=|^_]+[\w*./\\=-]*[\w*/]"
+    r"|[-<>=!/\\*+#@&|^~$%_]{1,8}|[,.;:!?…—–。，；：！？]|[^\s\"'`“”‘’«»„「」『』]"
 )
 _CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
-_POLITE = frozenset("please pls kindly just the a an that 请 吧".split())
-_NEGATIONS = frozenset("not no never nor neither without none cannot nothing nobody 不 别 没 无 勿 非".split())
+_POLITE = frozenset(["please", "pls", "kindly", "just", "the", "a", "an", "that", "请", "吧"])
+_NEGATIONS = frozenset(
+    ["not", "no", "never", "nor", "neither", "without", "none", "cannot", "nothing", "nobody", "不", "别", "没", "无", "勿", "非"]
+)
 _SHORT_FORMS = (
     (re.compile(r"\b(?:can['’]t|cannot|can not)\b", re.IGNORECASE), "can not"),
     (re.compile(r"\b(?:won['’]t)\b", re.IGNORECASE), "will not"),
@@ -33,10 +37,17 @@ _SHORT_FORMS = (
     (re.compile(r"\b(i|you|we|they)['’](ve|re|ll|d|m)\b", re.IGNORECASE), r"\1 '\2"),
 )
 _NOT_PLURAL = frozenset(
-    "news always this does less goods means customs arms windows analysis alias us is was has its yes whereas perhaps besides sales series species".split()
+    re.findall(
+        r"\w+",
+        """
+        news always this does less goods means customs arms windows analysis alias us is was has its yes whereas perhaps besides
+        sales series species
+        """,
+    )
 )
 _SEQUENCE = re.compile(
-    r"\b(?:then|first|before|after|order|sequence|precede\w*|follow\w*|over|than|from|to|into|vs|versus|instead|rather)\b|先|再|然后|之前|之后|而不是|到",
+    r"\b(?:then|first|before|after|order|sequence|precede\w*|follow\w*|over|than|from|to|into|vs|versus|instead|rather)\b|先"
+    r"|再|然后|之前|之后|而不是|到",
     re.IGNORECASE,
 )
 _ORDERING = re.compile(VERB + r"\Z")
@@ -76,7 +87,7 @@ def _share(left: frozenset[str], right: frozenset[str]) -> float:
 def _content(text: str) -> frozenset[str]:
     """Words without politeness and negation, and pairs of neighbours in scripts without spaces."""
     tokens = [token for token in _canonical(text) if token not in _PUNCTUATION and token not in _NEGATIONS]
-    pairs = {first + second for first, second in zip(tokens, tokens[1:], strict=False) if _CJK.match(first) and _CJK.match(second)}
+    pairs = {first + second for first, second in itertools.pairwise(tokens) if _CJK.match(first) and _CJK.match(second)}
     return frozenset(token for token in tokens if not _CJK.match(token)) | pairs
 
 

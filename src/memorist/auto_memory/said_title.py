@@ -23,13 +23,17 @@ _TAKEN = frozenset({"memory", "team", "index", "con", "prn", "aux", "nul"})
 """Names that mean something else in the folder, or that some file systems refuse."""
 
 _STOP = frozenset(
-    """
-    a about after all also always am an and any anything are as at be because been before but by can could dear did do does doing don dont each either ever every
-    everything for from further future going good got had has have he her here him his how i if in instead into is it its just kindly let like ll may me
-    might mine more most much must my myself nor now of off ok okay on once only or other our out over own please pls re really s shall she should so some
-    something such sure t than thanks that the their them then there these they thing things this those to too up us use ve very want was way we well
-    were what when whenever where which while who why will with would yes you your
-    """.split()
+    re.findall(
+        r"\w+",
+        """
+        a about after all also always am an and any anything are as at be because been before but by can could dear did do does
+        doing don dont each either ever every everything for from further future going good got had has have he her here him his
+        how i if in instead into is it its just kindly let like ll may me might mine more most much must my myself nor now of off
+        ok okay on once only or other our out over own please pls re really s shall she should so some something such sure t than
+        thanks that the their them then there these they thing things this those to too up us use ve very want was way we well
+        were what when whenever where which while who why will with would yes you your
+        """,
+    )
 )
 _WORD = re.compile(r"[^\W_]+")
 _SPACELESS = re.compile(r"[぀-ヿ㐀-䶿一-鿿]+")
@@ -56,7 +60,7 @@ def _slug(text: str) -> str:
 
 def _parts(word: str) -> list[str]:
     """The word itself; a run of ideographs cut to a bearable length and parted from the letters around it."""
-    parts = [part for part in _SPACELESS.split(word)]
+    parts = list(_SPACELESS.split(word))
     runs = [run[:_IDEOGRAPHS] for run in _SPACELESS.findall(word)]
     mixed = [part for pair in zip(parts, [*runs, ""], strict=True) for part in pair]
     return [part for part in mixed if part]

@@ -31,22 +31,32 @@ VERB = "(?:" + "|".join(sorted(set(_VERBS.split()), key=len, reverse=True)) + ")
 
 NOT = r"(?:don['’]?t|do not|dont)"
 SOFT = r"(?:(?:please|pls|kindly|also|just|only|do|really|then|simply|first|instead|either|ever|at least)\s+)*"
-_NO_ORDER = r"(?! (?:worry|hesitate|mind|bother|know|see|understand|have|get|like|want|need|believe|care|give up|say never|look forward|be afraid)\b)"
+_NO_ORDER = (
+    r"(?! (?:worry|hesitate|mind|bother|know|see|understand|have|get|like|want|need|believe|care|give up|say never"
+    r"|look forward|be afraid)\b)"
+)
 ORDER = rf"(?:{SOFT}(?:{NOT}{_NO_ORDER}|always|never|no more|avoid|be|{VERB})\b(?!['’]s))"
 """The beginning of an order."""
 
-PLACE = r"(?:repo|repos|repository|repositories|project|projects|codebase|code base|monorepo|team|company|org|organisation|organization|workspace)"
+PLACE = (
+    r"(?:repo|repos|repository|repositories|project|projects|codebase|code base|monorepo|team|company|org|organisation"
+    r"|organization|workspace)"
+)
 
 FUTURE = (
-    r"(?:from (?:now|here|this point|today) on(?:wards?|ward)?(?: out)?|from here on(?: out)?|going forward|moving forward|in (?:the )?future"
+    r"(?:from (?:now|here|this point|today) on(?:wards?|ward)?(?: out)?|from here on(?: out)?|going forward|moving forward"
+    r"|in (?:the )?future"
     r"|henceforth|for (?:all )?(?:the )?future (?:sessions|work|tasks|changes|conversations|projects|chats|runs|commits)"
-    r"|in (?:all )?(?:our )?future (?:sessions|work|tasks|changes|conversations|chats)|for next time|as a (?:general )?rule|as a rule of thumb)"
+    r"|in (?:all )?(?:our )?future (?:sessions|work|tasks|changes|conversations|chats)|for next time|as a (?:general )?rule"
+    r"|as a rule of thumb)"
 )
 """Says that what comes holds from now on."""
 
 _LEAD_IN = re.compile(
-    r"(?:(?:ok|okay|k|yes|yeah|yep|yup|sure|good|great|great work|good work|nice|nice work|cool|perfect|thanks|thank you|thx|alright|right|exactly"
-    r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more thing|one thing|another thing|last thing|finally|remark"
+    r"(?:(?:ok|okay|k|yes|yeah|yep|yup|sure|good|great|great work|good work|nice|nice work|cool|perfect|thanks|thank you|thx"
+    r"|alright|right|exactly"
+    r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more thing|one thing|another thing"
+    r"|last thing|finally|remark"
     r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)(?:\s*[,.:;!–—-]+\s*|\s+))+",
     re.IGNORECASE,
 )
