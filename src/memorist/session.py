@@ -110,7 +110,7 @@ class Session:
         self._view.take(news)
         self._know(request)
         self._tried_again = False
-        if self._journal.compacts:
+        if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
             await self._fit()
         return self._to_send(request, rewritten=news.rewritten)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Literal
 
@@ -45,6 +46,7 @@ class Place(Struct, frozen=True, order=True):
     block: int = 0
 
 
+@lru_cache(maxsize=64)
 def minimum_tokens(model: str) -> int:
     """The shortest prefix that the provider caches for this model (claude-code.md section 3.1); 1,024 where no model is named there."""
     lowered = model.lower()
@@ -64,14 +66,12 @@ def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m"
     host = host_marks(body, bare)
     automatic = isinstance(body.get("cache_control"), dict)
     free = MARKS - len(host) - automatic
-    marked = body
+    marks: dict[Place, Lifetime] = {}
     for place in _wanted(body, same, automatic=automatic):
         lifetime = _fitting(place, host, ttl)
-        if free <= 0 or place in host or lifetime is None:
-            continue
-        marked = _with_mark(marked, place, lifetime)
-        free -= 1
-    return marked
+        if len(marks) < free and place not in host and lifetime is not None:
+            marks[place] = lifetime
+    return _with_marks(body, marks) if marks else body
 
 
 def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
@@ -171,21 +171,40 @@ def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
 
 
 def _reaches(body: JsonObject, place: Place, needed: float) -> bool:
-    """Whether the prefix up to this place has the bytes that are needed; counted only until it has."""
-    return any(size >= needed for size in accumulate(len(_encode(entry)) for entry in _prefix(body, place)))
+    """Whether the prefix up to this place has the bytes that are needed; counted only until it has, and only encoded where the texts alone do not tell."""
+    texts = accumulate(map(_text_length, _prefix(body, place)))
+    return any(size >= needed for size in texts) or any(
+        size >= needed for size in accumulate(len(_encode(entry)) for entry in _prefix(body, place))
+    )
 
 
-def _with_mark(body: JsonObject, place: Place, ttl: Lifetime) -> JsonObject:
-    """The body with one more mark on a system block or a message's block."""
-    control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+def _text_length(entry: object) -> int:
+    """Characters of an entry's texts: its encoded form has at least as many bytes."""
+    if isinstance(entry, str):
+        return len(entry)
+    if not isinstance(entry, dict):
+        return 0
+    text = entry.get("text", entry.get("content"))
+    return sum(map(_text_length, text)) if isinstance(text, list) else len(text) if isinstance(text, str) else 0
+
+
+def _with_marks(body: JsonObject, marks: Mapping[Place, Lifetime]) -> JsonObject:
+    """The body with more marks on system blocks and messages' blocks. Each list is copied once: the history may be long."""
+    marked = dict(body)
+    for place, ttl in marks.items():
+        control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+        key = "system" if place.part == 1 else "messages"
+        value = marked[key]
+        if value is body[key]:
+            value = marked[key] = [{"type": "text", "text": value}] if isinstance(value, str) else list(value)
+        value[place.entry] = _marked_entry(value[place.entry], place, control)
+    return marked
+
+
+def _marked_entry(entry: JsonObject, place: Place, control: JsonObject) -> JsonObject:
     if place.part == 1:
-        value = body["system"]
-        system = [{"type": "text", "text": value}] if isinstance(value, str) else list(value)
-        system[place.entry] = {**system[place.entry], "cache_control": control}
-        return {**body, "system": system}
-    messages = list(body["messages"])
-    blocks = list(_content(messages[place.entry]))
+        return {**entry, "cache_control": control}
+    blocks = list(_content(entry))
     block = blocks[place.block]
     blocks[place.block] = {**block, "cache_control": control} if isinstance(block, dict) else block
-    messages[place.entry] = {**messages[place.entry], "content": blocks}
-    return {**body, "messages": messages}
+    return {**entry, "content": blocks}
