@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -58,6 +59,7 @@ class Session:
         self._view = View(window, self._history, journal.compactor, layout=journal.layout, files=journal.world.files)
         self._request: JsonObject | None = None
         self._last: JsonObject | None = None
+        self._spent: JsonObject | None = None
         self._tried_again = False
         self._about: tuple[object, ...] = ()
         self._watch = CacheWatch()
@@ -134,10 +136,18 @@ class Session:
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request = request
+        if marks:
+            self._spent = self._last
+            asyncio.get_running_loop().call_soon(self._while_waiting)
         shown = self._view.body(request, self._codec.history_key(), marks=marks)
         self._last = self._provider.edited(shown, self._limits, self.following.tokens, self._view.messages)
         self._watch.sending(self._last, self._codec.history_key(), self._journal.world.clock.now(), rewritten=rewritten)
         return self._last
+
+    def _while_waiting(self) -> None:
+        """The host waits for its model: time to make ready for its next request, and to take apart the last but one."""
+        self._spent = None
+        self._view.make_ready()
 
     async def observe(self, reply: object) -> None:
         """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in the background when one is due.

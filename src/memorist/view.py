@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,10 @@ from memorist.ports import Files
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.window import Window
+
+
+LONG = 256
+"""Entries of a history that takes longer to copy than to ask for a copy ahead of time."""
 
 
 class Kept(Struct, frozen=True):
@@ -104,22 +108,30 @@ class View:
 
     def body(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
         """The request to send: the very same object where nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
-        body = {**request, key: self._window.items()} if self._window.changed else request
-        if marks:
+        if self._window.changed:
+            body = {**request, key: self._window.items()}
+            body = self._marked(body, list) if marks else body
+        elif marks:
             # The host's entries may be objects of an SDK; the history has them as they are sent.
-            plain = body if self._window.changed else {**request, key: self._history.entries}
-            body = self._marked(plain)
+            body = self._marked({**request, key: self._history.entries}, lambda _: self._history.taken_spare())
             if body.get(key) is self._history.entries:
-                body = {**body, key: self._history.items}
+                body[key] = self._history.taken_spare()
+        else:
+            body = request
         self._same = len(body[key]) if isinstance(body.get(key), list) else 0
         return body
 
-    def _marked(self, body: JsonObject) -> JsonObject:
+    def _marked(self, body: JsonObject, copied: Callable[[list[Any]], list[Any]]) -> JsonObject:
         """Breakpoints for a host that sets none. One that does knows its own ways, and is left alone from then on."""
         start = max(0, self._same - WINDOW)
         if not self._host_marks and (body.get("cache_control") or host_marks(body, start)):
             self._host_marks = True
-        return body if self._host_marks else mark(body, same=self._same, bare=len(body["messages"]))
+        return body if self._host_marks else mark(body, same=self._same, bare=len(body["messages"]), copied=copied)
+
+    def make_ready(self) -> None:
+        """What the next request will need anyway, done while the host waits for its model."""
+        if not self._window.changed and len(self._history.entries) >= LONG:
+            self._history.make_spare()
 
     def items(self) -> list[Any]:
         """The history as it was last sent."""

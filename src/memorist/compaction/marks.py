@@ -9,10 +9,10 @@ At most four in all. Marks that the host set stay where they are, as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -53,12 +53,14 @@ def minimum_tokens(model: str) -> int:
     return next((minimum for pattern, minimum in _MINIMA if pattern.search(lowered)), _MINIMUM)
 
 
-def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m") -> JsonObject:
+def mark(
+    body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m", copied: Callable[[list[Any]], list[Any]] = list
+) -> JsonObject:
     """The request with its cache breakpoints; `body` and everything in it stay as they are, and unchanged entries are shared.
 
     `same` is the number of entries at the start of `messages` that stand as in the request before this one (0 for the first): all that it had where
     the history only grew, fewer where something in it was edited. The first `bare` entries are known to carry none of the host's marks, and are
-    not looked through again.
+    not looked through again. `copied` gives the list of messages to put marks into, for a caller that has a copy already.
 
     A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four are there
     already, and where its lifetime would break the order of the host's own (longer before shorter).
@@ -68,10 +70,10 @@ def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m"
     free = MARKS - len(host) - automatic
     marks: dict[Place, Lifetime] = {}
     for place in _wanted(body, same, automatic=automatic):
-        lifetime = _fitting(place, host, ttl)
+        lifetime = _fitting(place, host, ttl) if host else ttl
         if len(marks) < free and place not in host and lifetime is not None:
             marks[place] = lifetime
-    return _with_marks(body, marks) if marks else body
+    return _with_marks(body, marks, copied) if marks else body
 
 
 def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
@@ -90,7 +92,8 @@ def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
     between = _between(messages, same)
     if between is not None and between not in wanted:
         wanted.append(between)
-    needed = minimum_tokens(str(body.get("model", ""))) * BYTES_PER_TOKEN / family_factor(str(body.get("model", "")))
+    model = str(body.get("model", ""))
+    needed = minimum_tokens(model) * BYTES_PER_TOKEN / family_factor(model)
     return [place for place in wanted if _reaches(body, place, needed)]
 
 
@@ -123,8 +126,12 @@ def _between(messages: Sequence[object], same: int) -> Place | None:
     """The end of the unchanged beginning, where so much follows that the look-back from the last mark would not find what was written there."""
     if not 0 < same < len(messages):
         return None
-    following = accumulate(len(_content(message)) for message in messages[same:])
-    return _last_markable(messages, same) if any(blocks > STRIDE for blocks in following) else None
+    blocks = 0
+    for entry in range(same, len(messages)):
+        blocks += len(_content(messages[entry]))
+        if blocks > STRIDE:
+            return _last_markable(messages, same)
+    return None
 
 
 def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
@@ -136,7 +143,9 @@ def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
                 found[Place(part, index)] = lifetime
     for entry, message in enumerate(_list(body.get("messages"))[start:], start):
         content = message.get("content") if isinstance(message, dict) else None
-        for index, block in enumerate(_list(content)):
+        if not isinstance(content, list):
+            continue
+        for index, block in enumerate(content):
             if (lifetime := _lifetime(block)) is not None:
                 found[Place(2, entry, index)] = lifetime
     return found
@@ -149,7 +158,9 @@ def _lifetime(block: object) -> str | None:
     if isinstance(own, dict):
         return str(own.get("ttl", "5m"))
     inner = block.get("content")
-    return next((lifetime for part in reversed(_list(inner)) if (lifetime := _lifetime(part)) is not None), None)
+    if not isinstance(inner, list):
+        return None
+    return next((lifetime for part in reversed(inner) if (lifetime := _lifetime(part)) is not None), None)
 
 
 def _fitting(place: Place, host: Mapping[Place, str], asked: Lifetime) -> Lifetime | None:
@@ -172,31 +183,39 @@ def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
 
 def _reaches(body: JsonObject, place: Place, needed: float) -> bool:
     """Whether the prefix up to this place has the bytes that are needed; counted only until it has, and only encoded where the texts alone do not tell."""
-    texts = accumulate(map(_text_length, _prefix(body, place)))
-    return any(size >= needed for size in texts) or any(
-        size >= needed for size in accumulate(len(_encode(entry)) for entry in _prefix(body, place))
-    )
+    size = 0
+    for entry in islice(body["messages"], place.entry + 1) if place.part == 2 else ():
+        size += _text_length(entry)
+        if size >= needed:
+            return True
+    return any(size >= needed for size in accumulate(len(_encode(entry)) for entry in _prefix(body, place)))
 
 
 def _text_length(entry: object) -> int:
     """Characters of an entry's texts: its encoded form has at least as many bytes."""
+    if isinstance(entry, dict):
+        entry = entry.get("content", entry.get("text"))
     if isinstance(entry, str):
         return len(entry)
-    if not isinstance(entry, dict):
-        return 0
-    text = entry.get("text", entry.get("content"))
-    return sum(map(_text_length, text)) if isinstance(text, list) else len(text) if isinstance(text, str) else 0
+    size = 0
+    for block in _list(entry):
+        if isinstance(block, dict):
+            text = block.get("text", block.get("content"))
+            size += len(text) if isinstance(text, str) else 0
+    return size
 
 
-def _with_marks(body: JsonObject, marks: Mapping[Place, Lifetime]) -> JsonObject:
+def _with_marks(body: JsonObject, marks: Mapping[Place, Lifetime], copied: Callable[[list[Any]], list[Any]]) -> JsonObject:
     """The body with more marks on system blocks and messages' blocks. Each list is copied once: the history may be long."""
     marked = dict(body)
     for place, ttl in marks.items():
         control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
         key = "system" if place.part == 1 else "messages"
         value = marked[key]
-        if value is body[key]:
-            value = marked[key] = [{"type": "text", "text": value}] if isinstance(value, str) else list(value)
+        if isinstance(value, str):
+            value = marked[key] = [{"type": "text", "text": value}]
+        elif value is body[key]:
+            value = marked[key] = copied(value) if place.part == 2 else list(value)
         value[place.entry] = _marked_entry(value[place.entry], place, control)
     return marked
 
