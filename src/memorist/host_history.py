@@ -118,6 +118,8 @@ class HostHistory:
         self._seen: Counter[str] = Counter()
         self._echo: deque[Message] = deque()
         self._spare: list[Any] | None = None
+        self.unchanged = 0
+        """How many entries at the start of the history were exactly so in the request before."""
 
     @property
     def items(self) -> list[Any]:
@@ -150,6 +152,7 @@ class HostHistory:
             self._spare = None
             self._seen.clear()
             self._echo.clear()
+            self.unchanged = 0
             return News(self._take(items), rewritten=True)
         return News(self._take(items[start:]))
 
@@ -165,8 +168,8 @@ class HostHistory:
         count = len(self._items)
         if len(items) < count:
             return None
-        first = max(0, count - WINDOW)
-        for index in range(first, count):
+        self.unchanged = count
+        for index in range(max(0, count - WINDOW), count):
             if items[index] == self._items[index]:
                 continue  # the usual case, and cheap: the texts in both are the same objects
             now = sound(as_sent(items[index]))
@@ -175,6 +178,7 @@ class HostHistory:
             if self._fingerprints(now, index) != self._fingerprints(self._items[index], index):
                 return None
             self._items[index] = now
+            self.unchanged = min(self.unchanged, index)
         return count
 
     def _fingerprints(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire

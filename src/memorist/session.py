@@ -103,8 +103,9 @@ class Session:
         new in the history, not in what is old. Raises FormatError when the request is not of the session's format.
         """
         news = self._history.sent(self._items(request))
-        self.following.meter.factor = family_factor(str(request.get("model", "")))
-        if news.rewritten and self.following.messages:
+        following = self._journal.following
+        following.meter.factor = family_factor(str(request.get("model", "")))
+        if news.rewritten and following.messages:
             kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
         for message in news.messages:

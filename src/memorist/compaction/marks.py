@@ -54,13 +54,20 @@ def minimum_tokens(model: str) -> int:
 
 
 def mark(
-    body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m", copied: Callable[[list[Any]], list[Any]] = list
+    body: JsonObject,
+    *,
+    same: int = 0,
+    bare: int = 0,
+    ttl: Lifetime = "5m",
+    settled: bool = False,
+    copied: Callable[[list[Any]], list[Any]] = list,
 ) -> JsonObject:
     """The request with its cache breakpoints; `body` and everything in it stay as they are, and unchanged entries are shared.
 
     `same` is the number of entries at the start of `messages` that stand as in the request before this one (0 for the first): all that it had where
     the history only grew, fewer where something in it was edited. The first `bare` entries are known to carry none of the host's marks, and are
-    not looked through again. `copied` gives the list of messages to put marks into, for a caller that has a copy already.
+    not looked through again. `settled` says that a mark stood at the end of the unchanged beginning: what is as long is not measured again. `copied`
+    gives the list of messages to put marks into, for a caller that has a copy already.
 
     A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four are there
     already, and where its lifetime would break the order of the host's own (longer before shorter).
@@ -70,6 +77,8 @@ def mark(
     free = MARKS - len(host) - automatic
     marks: dict[Place, Lifetime] = {}
     for place in _wanted(body, same, automatic=automatic):
+        if not (settled and place.part == 2) and not _reaches(body, place):
+            continue
         lifetime = _fitting(place, host, ttl) if host else ttl
         if len(marks) < free and place not in host and lifetime is not None:
             marks[place] = lifetime
@@ -92,9 +101,7 @@ def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
     between = _between(messages, same)
     if between is not None and between not in wanted:
         wanted.append(between)
-    model = str(body.get("model", ""))
-    needed = minimum_tokens(model) * BYTES_PER_TOKEN / family_factor(model)
-    return [place for place in wanted if _reaches(body, place, needed)]
+    return wanted
 
 
 def _list(value: object) -> Sequence[object]:
@@ -181,8 +188,10 @@ def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
         yield from islice(entries, place.entry + 1) if part == place.part else entries
 
 
-def _reaches(body: JsonObject, place: Place, needed: float) -> bool:
-    """Whether the prefix up to this place has the bytes that are needed; counted only until it has, and only encoded where the texts alone do not tell."""
+def _reaches(body: JsonObject, place: Place) -> bool:
+    """Whether the prefix up to this place is as long as the model caches; counted only until it is, and only encoded where the texts alone do not tell."""
+    model = str(body.get("model", ""))
+    needed = minimum_tokens(model) * BYTES_PER_TOKEN / family_factor(model)
     size = 0
     for entry in islice(body["messages"], place.entry + 1) if place.part == 2 else ():
         size += _text_length(entry)

@@ -80,6 +80,7 @@ _LEADS: tuple[tuple[str, Origin], ...] = (
     ("critical: respond with text only", Origin.INJECTED),
 )
 """First words of texts that are harness text to their end."""
+_LEAD_WORDS = tuple(words for words, _ in _LEADS)
 
 _REQUEST_MARK = "## my request for codex:"
 _IDE_LEAD = "# context from my ide setup:"
@@ -116,9 +117,8 @@ def typed_text(text: str) -> str:
 def _split(text: str) -> tuple[str, Origin]:
     """The typed text, and the origin of the whole."""
     lead = text[:_LEAD_LENGTH].lstrip().lower()
-    for words, origin in _LEADS:
-        if lead.startswith(words):
-            return "", origin
+    if lead.startswith(_LEAD_WORDS):
+        return "", next(origin for words, origin in _LEADS if lead.startswith(words))
     if lead.startswith("["):
         return _after_interruption(text)
     if lead.startswith("#"):
