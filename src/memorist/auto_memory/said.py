@@ -147,7 +147,7 @@ def _matched(sayings: tuple[Saying, ...], sentence: Sentence, start: int) -> tup
         if (each.unless is not None and each.unless.match(kept)) or _is_vetoed(each, masked, kept):
             continue
         quote, text = sentence.text, sentence.text[start + begin : start + end]
-        return (each.act, _trimmed(text), quote) if len(text.strip()) > 2 else None
+        return (each.act, _trimmed(text), quote) if len(text.strip()) > 1 else None
     return None
 
 
@@ -184,4 +184,5 @@ def _of_item(sentence: Sentence) -> tuple[Act, str, str] | None:
 
 
 def _trimmed(text: str) -> str:
-    return text.strip().lstrip("，,：:、;；").strip()
+    """Without what joined it to its address, and without the mark of a request put as a question."""
+    return text.strip().lstrip("，,：:、;；").rstrip("?？").strip()

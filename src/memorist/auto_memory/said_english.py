@@ -43,6 +43,10 @@ FORGETS: tuple[Saying, ...] = (
         rf"forget that (?P<text>(?:{_OWN}\b|(?-i:[A-Z])\w+ (?:is|was|has|owns|leads)).+)",
         unless=r"i (?:asked|mentioned|said (?:that|it|anything))\b",
     ),
+    saying(
+        "forget",
+        r"forget that (?P<text>(?!(?:one|idea|approach|plan|thing|for|part|last|it)\b)(?:[\w'’-]+ ){1,6}(?:is|are|was|were|has|have|owns?|leads?|should|must|will|goes?)\b.+)",
+    ),
     saying("forget", r"forget (?:about )?(?P<text>what i (?:said|told you|asked)\b.+)"),
     saying(
         "forget",
