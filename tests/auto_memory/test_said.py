@@ -231,8 +231,16 @@ PIECES = st.sampled_from(
         "# ",
         "/remember ",
         "记住，",
+        "以后",
+        "不要",
+        "。",
+        "<tick>",
+        "</tick>",
+        "you keep adding ",
+        "always",
+        ", remember that",
+        "\n\n",
     ]
-    + ["以后", "不要", "。", "<tick>", "</tick>", "you keep adding ", "always", ", remember that", "\n\n"]
 )
 
 

@@ -32,7 +32,7 @@ PRECISION = 0.9
 Label = TypeVar("Label", bound=Struct)
 
 LABELS = Path(__file__).parent / "labels"
-PARTS = ("first", "second", "later", "last")
+PARTS = ("first", "second", "later", "last", "unseen")
 
 
 class Recorded(Struct, frozen=True):
