@@ -16,7 +16,7 @@ from memorist.auto_memory import said_chinese, said_english, said_others
 from memorist.auto_memory.said_kinds import Kind, kind_of
 from memorist.auto_memory.said_prose import LONG_MESSAGE, LONGEST_SENTENCE, Sentence, mask, sentences
 from memorist.auto_memory.said_vetoes import asks, asks_politely, is_of_one_task, is_unfit, quotes_another
-from memorist.auto_memory.said_words import ORDER, PLACE, after_lead_in
+from memorist.auto_memory.said_words import ORDER, PLACE, VERB, after_lead_in
 from memorist.auto_memory.saying import Act, Saying
 from memorist.core.messages import Message, Origin, Text
 from memorist.formats.harness import typed_text
@@ -53,6 +53,7 @@ _FROM_NOW = re.compile(
     r"(?:from now on|going forward|in future|remember|(?:my|our|house|ground) rules|keep in mind|以后|今后|记住|规则)[^:：]{0,60}[:：]\s*$",
     re.IGNORECASE,
 )
+_TASK = re.compile(rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)", re.IGNORECASE)
 _ORDERS = re.compile(rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必须|一律|统一|所有|用|每)", re.IGNORECASE)
 
 
@@ -144,10 +145,14 @@ def _matched(sayings: tuple[Saying, ...], sentence: Sentence, start: int) -> tup
         group = "text" if match["text"] is not None else "other"
         begin, end = match.span(group)
         kept = masked[begin:end]
-        if (each.unless is not None and each.unless.match(kept)) or _is_vetoed(each, masked, kept):
+        if (
+            (each.unless is not None and each.unless.match(kept))
+            or _is_vetoed(each, masked, kept)
+            or (each.standing and _is_amid_a_task(sentence))
+        ):
             continue
-        quote, text = sentence.text, sentence.text[start + begin : start + end]
-        return (each.act, _trimmed(text), quote) if len(text.strip()) > 2 else None
+        text = _trimmed(sentence.text[start + begin : start + end])
+        return (each.act, text, sentence.text) if len(text) > 1 else None
     return None
 
 
@@ -157,6 +162,12 @@ def _is_vetoed(each: Saying, masked: str, kept: str) -> bool:
     if each.act == "forget":
         return False
     return is_unfit(kept) or (asks(kept) and not asks_politely(masked)) or is_of_one_task(kept, wide=each.standing)
+
+
+def _is_amid_a_task(sentence: Sentence) -> bool:
+    """The sentence before it on its line gives a task: what is always to be done may belong to it."""
+    before = mask(sentence.before)
+    return _TASK.match(before, after_lead_in(before)) is not None
 
 
 def _corrected(sentence: Sentence, start: int) -> tuple[Act, str, str] | None:
@@ -184,4 +195,5 @@ def _of_item(sentence: Sentence) -> tuple[Act, str, str] | None:
 
 
 def _trimmed(text: str) -> str:
-    return text.strip().lstrip("，,：:、;；").strip()
+    """Without what joined it to its address, and without the mark of a request put as a question."""
+    return text.strip().lstrip("，,：:、;；").rstrip("?？").strip()

@@ -17,7 +17,7 @@ _WEIGHTY = rf"(?=(?:i|i['’]m|i['’]ve|we|we['’]re|we['’]ve|my|our|in (?:t
 _REPEATED = r"(?=.*\b(?:always|every|each|whenever|before (?:you|any)|after you|in (?:the )?future|from now on|any ?time)\b)"
 _TOLD = r"(?:you )?(?:keep in mind|remember|don['’]?t forget|note|memori[sz]e)"
 _HABIT = (
-    r"(?:add|us|apologi[sz]|creat|writ|summari[sz]|ask|commit|repeat|explain|say|guess|mock|mak|put|edit|chang|push|format|suggest"
+    r"(?:add|us|apologi[sz]|creat|writ|summari[sz]|ask|commit|repeat|explain|say|guess|mock|mak|putt|edit|forgett|chang|push|format|suggest"
     r"|tell|call|print|wrapp|invent|hedg|assum|install|touch|renam|delet|remov|refactor|introduc|append|leav|prefix|giv"
     r"|skipp|ignor|switch|plac|reformatt|rewrit|overwrit|propos|prais|flatter|over-?engineer|over-?complicat|duplicat"
     r"|hard-?cod|nest|mention)ing"
@@ -42,6 +42,11 @@ FORGETS: tuple[Saying, ...] = (
         "forget",
         rf"forget that (?P<text>(?:{_OWN}\b|(?-i:[A-Z])\w+ (?:is|was|has|owns|leads)).+)",
         unless=r"i (?:asked|mentioned|said (?:that|it|anything))\b",
+    ),
+    saying(
+        "forget",
+        r"forget that (?P<text>(?!(?:one|idea|approach|plan|thing|for|part|last|it)\b)(?:[\w'’-]+ ){1,6}(?:is|are|was|were|has"
+        r"|have|owns?|leads?|should|must|will|goes?)\b.+)",
     ),
     saying("forget", r"forget (?:about )?(?P<text>what i (?:said|told you|asked)\b.+)"),
     saying(
@@ -104,8 +109,8 @@ CORRECTIONS: tuple[Saying, ...] = (
     ),
     saying(
         "correction",
-        rf"i(?:['’]ve| have)? (?:already )?(?:said|told you)(?: it| this| that)?(?: (?:before|already|repeatedly|many times"
-        rf"|\w+ times))\s*[:,–—-]\s*"
+        rf"i(?:['’]ve| have)? (?:already )?(?:said|told you)(?: it| this| that)?(?: (?:before|already|repeatedly|twice|many times"
+        rf"|\w+ times|again and again))\s*[:,–—-]\s*"
         rf"(?P<text>(?:{ORDER}|no|we|our|in) .+)",
     ),
     saying("correction", rf"how (?:many times|often) do i (?:have|need) to .{{1,40}}?\s*[:?–—-]\s*(?P<text>(?:{ORDER}|no|we) .+)"),
@@ -148,6 +153,7 @@ RULES: tuple[Saying, ...] = (
         "rule",
         rf"(?P<text>{SOFT}(?:always|never)(?: ever)? (?!give up|say never|look (?:back|forward)|{_PROGRAM}\b){SOFT}"
         rf"(?:\w+ly )?{VERB}\b(?!['’]s).*)",
+        standing=True,
     ),
     saying("rule", rf"(?P<text>(?:{NOT}|do not) ever {VERB}\b.*)"),
     saying("rule", rf"(?P<text>{ORDER} .+ every (?:single )?time\s*[.!]*$)"),
@@ -164,7 +170,7 @@ RULES: tuple[Saying, ...] = (
     saying(
         "rule",
         r"(?P<text>i (?:(?:strongly|really|much|generally|usually|always|personally|tend to) )*prefer (?!to (?:see|go|do|try)\b"
-        r"|the\b|this\b|that\b|these\b|those\b|your\b|it\b|not\b|one\b).+)",
+        r"|if\b|when\b|that we\b|the\b|this\b|that\b|these\b|those\b|your\b|it\b|not\b|one\b).+)",
         standing=True,
     ),
     saying("rule", r"(?P<text>i['’]d (?:much |really )?(?:rather|prefer(?: it if| if| that)?) you(?:['’]d)? .+)", standing=True),
@@ -188,8 +194,8 @@ RULES: tuple[Saying, ...] = (
     saying("rule", r"(?P<text>we (?:should|must|need to|have to) .+\b(?:wherever|everywhere|whenever)\b.*)", standing=True),
     saying(
         "rule",
-        rf"(?P<text>in (?:this|our|all my|all our) {PLACE},? (?:we (?:always |never |only |don['’]t )?{VERB}|{ORDER}|all|every"
-        rf"|no)\b.+)",
+        rf"(?P<text>in (?:this|our|all my|all our) {PLACE},? (?:we (?:always |never |only |don['’]t )?{VERB}|{NOT}|always"
+        rf"|never|all|every|no)\b.+)",
         standing=True,
     ),
     saying(
@@ -246,7 +252,7 @@ RULES: tuple[Saying, ...] = (
     saying(
         "rule",
         r"(?P<text>i(?:['’]m| am) (?:an? |the )(?:[\w-]+ ){0,4}(?:engineer|developer|programmer|designer|scientist|student"
-        r"|researcher|analyst|beginner|teacher|founder|architect|sysadmin|administrator|maintainer|product manager|pm|sre|cto"
+        r"|researcher|analyst|beginner|teacher|founder|architect|sysadmin|administrator|maintainer|dba|product manager|pm|sre|cto"
         r"|novice|newcomer|lawyer|writer|consultant|freelancer|intern)\b(?! (?:key|account|token|role)).*)",
     ),
     saying(
@@ -258,7 +264,8 @@ RULES: tuple[Saying, ...] = (
     saying(
         "rule",
         r"(?P<text>i(?:['’]ve| have) (?:been (?:writing|doing|using|working (?:with|in|on|as)|programming(?: in)?|coding(?: in)?"
-        r"|developing)|worked (?:with|in|as)) .+ (?:for|since) (?:(?:a|about|over|more than|almost|nearly|around|\w+|\d+) ){0,3}"
+        r"|developing|an? [\w ]{2,30}?)|worked (?:with|in|as)) .+ (?:for|since) (?:(?:a|the last|about|over|more than|almost"
+        r"|nearly|around|\w+|\d+) ){0,3}"
         r"(?:decades?|years?|\d{4})\b.*)",
     ),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -25,7 +25,13 @@ _TOKEN = re.compile(
 )
 _CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
-_POLITE = frozenset(["please", "pls", "kindly", "just", "the", "a", "an", "that", "请", "吧"])
+_POLITE = frozenset(["please", "pls", "kindly", "请", "吧"])
+_ARTICLES = frozenset(["a", "an", "the"])
+_LETTERED = frozenset(
+    ["option", "plan", "variant", "step", "version", "type", "class", "group", "team", "phase", "part", "point", "grade", "column"]
+)
+_SHOUTED = frozenset(["US", "IT", "WHO"])
+"""Names that are other words in small letters."""
 _NEGATIONS = frozenset(
     ["not", "no", "never", "nor", "neither", "without", "none", "cannot", "nothing", "nobody", "不", "别", "没", "无", "勿", "非"]
 )
@@ -102,20 +108,32 @@ def _canonical(text: str) -> tuple[str, ...]:
     return tuple(token for at, token in enumerate(listed) if token not in _PUNCTUATION or (at and listed[at - 1] in _NEGATIONS))
 
 
-def _meaningful(tokens: Iterable[str]) -> Iterable[str]:
+def _meaningful(tokens: Sequence[str]) -> Iterator[str]:
     """Tokens as they are compared. Punctuation stays for now: after a negation it changes what is negated."""
-    for token in tokens:
+    for at, token in enumerate(tokens):
         word = token.strip("`") if len(token) > 2 else token
         if token in _PUNCTUATION:
             yield token
-        elif (folded := _folded(word, coded=word != token)) not in _POLITE:
-            yield folded
+        elif not _is_polite(tokens, at):
+            yield _folded(word, coded=word != token)
+
+
+def _is_polite(tokens: Sequence[str], at: int) -> bool:
+    """A word of politeness; an article before a word. A capital or a place at the end makes a name of it: `plan A`, `option a`."""
+    word = tokens[at].casefold()
+    if word not in _ARTICLES:
+        return word in _POLITE
+    followed = at + 1 < len(tokens) and tokens[at + 1][0].isalnum()
+    named = tokens[at] == "A" and at > 0
+    return followed and not named and (at == 0 or tokens[at - 1].casefold() not in _LETTERED)
 
 
 def _folded(word: str, *, coded: bool) -> str:
     """A plain word without case and plural; a name in code, with digits, signs or capitals inside, as it is."""
     if coded or not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()):
         return word.replace("’", "'")
+    if word in _SHOUTED:
+        return word
     folded = word.casefold()
     if not word.islower() or len(folded) < 4 or folded in _NOT_PLURAL or folded.endswith(("ss", "us", "is")) or not folded.endswith("s"):
         return folded

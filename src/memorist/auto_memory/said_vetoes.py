@@ -71,13 +71,14 @@ _PASSING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TASK_NAMED = re.compile(
-    r"""\b(?:this|that|these|those|the\ (?:other|above|current|same|last|previous|following))\ (?:\w+\ )?(?:functions?
+    r"""\b(?:this|that|these|those|the\ (?:other|above|current|last|previous|following))\ (?:\w+\ )?(?:functions?
     |files?|lines?|tests?|branch(?:es)?|endpoints?|methods?|class(?:es)?|button|page|component|pr|prs|commits?|step
     |bug|error|time|one|issue|change|changes|script
     |module|loop|variable|parameter|argument|query|field|column|table|case|block|section|task|fix|patch|plugin|skill
     |hook|option|variant|approach|version|idea|screen|view|ticket|server|build|run|job|image|chart|plan|design|feature|method)\b
-    |\bthis\ (?!is\b|was\b|repo|project|codebase|code\ base|mono|team|company|org|workspace|machine|year|month|week
+    |\bthis\ (?!is\b|was\b|repo|project|codebase|code\ base|mono|team|company|org|workspace|machine|laptop|computer|phone|device|box|year|month|week
     |quarter|way|style|kind|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\w+
+    |[;,]\ (?:so\ |and\ |please\ |then\ |now\ )*(?:implement|fix|adapt|change|update|remove|rewrite|hurry|look\ at|check\ the)\b
     |\blines?\ \d+|\b(?:first|second|third|last)\ (?:argument|parameter|line|one|test|column|option|variant|approach
     |version)\b|\bwith\ this\b|\bthis\ (?:again|too|yet|as\ well)\b|\bin\ here\b|第.{1,4}(?:行|个|步|列)|这个(?:文件
     |函数|方法|分支|接口|页面|按钮|测试|变量)|帮我(?:实现|加|改一?下|做|写一?个|修|看|处理)|加一下|改一下|这里|这一?次|这段|这行""",
@@ -86,7 +87,7 @@ _TASK_NAMED = re.compile(
 _TASK_WIDE = re.compile(
     r"""(?<!from\ )\bhere\b|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
     |just\ once|once|(?:option|variant|step|version|approach)\ \w{1,2}|the\ (?:first|second|third|former|latter|other
-    |same|current|new|old)(?:\ \w+)?|this|these|those|it\ instead|now|yet|already|until|unless\ it)\s*(?:[.,!;]|$|\band\b|\bplease\b|\binstead\b)
+    |current|new|old)(?:\ \w+)?|this|these|those|it\ instead|now|yet|already|until|unless\ it)\s*(?:[.,!;]|$|\band\b|\bplease\b|\binstead\b)
     |\b(?:option|variant|approach|version)\ (?:\d|[a-d]\b)|\bthe\ (?:first|second|third|former|latter|other)\b|\b
     (?:maybe|perhaps|for\ example)\b|\b[A-Za-z][\w/-]*\.(?:ts|tsx|js|jsx|py|go|rs|java|kt|rb|php|css|scss|html|vue
     |json|ya?ml|toml|c|cc|cpp|h|sql|sh)\b|\b(?:in|of|inside)\ \ue000
@@ -95,6 +96,16 @@ _TASK_WIDE = re.compile(
     |may|might|returns?|gets?|takes?|contains?)\b|方案|这个吧|那个""",
     re.IGNORECASE | re.VERBOSE,
 )
+
+
+_PROGRAM = re.compile(
+    r"""\b(?:rows?|tokens?|passwords?|ports?|endpoints?|requests?|responses?|columns?|sockets?|users?(?!-)|inputs?|null|javascript\ disabled
+    |timeouts?|retries|payloads?|sessions?\ cookies?)\b
+    |\bin\ the\ [\w-]+\ (?:file|function|class|method|module|component|table|page|form|handler)\b
+    |\b(?:an?\ error|the\ error|crash(?:es)?|fails|an\ exception)\b|报错|报了|失败|为什么|崩溃|用户""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What programs are about: a plain "always" beside it tells how the program is to behave."""
 
 
 def asks(sentence: str) -> bool:
@@ -121,4 +132,4 @@ def is_unfit(text: str) -> bool:
 
 def is_of_one_task(text: str, *, wide: bool) -> bool:
     """Words bind it to the task at hand; `wide` also takes words that only hint at it."""
-    return _TASK_NAMED.search(text) is not None or (wide and _TASK_WIDE.search(text) is not None)
+    return _TASK_NAMED.search(text) is not None or (wide and any(pattern.search(text) for pattern in (_TASK_WIDE, _PROGRAM)))
