@@ -27,6 +27,7 @@ ORDER = [
     "store",
     "session_memory",
     "compaction",
+    "recall",
     "settings",
     "configuration",
     "host_history",
