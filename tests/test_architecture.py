@@ -28,6 +28,7 @@ ORDER = [
     "session_memory",
     "compaction",
     "auto_memory",
+    "recall",
     "settings",
     "configuration",
     "host_history",

@@ -8,7 +8,8 @@
     │   ├── UnreadableSession      no recorded session in that file
     │   └── FormatError            a request or reply is not of the format it claims
     ├── StoreError                 the disk or the database refused: free space, mend permissions, try again
-    │   └── WriteConflict          the file changed since it was read: read it again
+    │   ├── WriteConflict          the file changed since it was read: read it again
+    │   └── DamagedIndex           the index of recall cannot be read: sync again, which makes it anew
     ├── ModelError                 a model call failed; nothing of ours changed
     │   ├── ModelUnavailable       it failed after all retries (rate limit, overload, connection): try later
     │   ├── ModelTimeout           the time limit passed
@@ -57,6 +58,10 @@ class StoreError(MemoristError):
 
 class WriteConflict(StoreError):
     """The file is no longer as it was when it was read; nothing was written."""
+
+
+class DamagedIndex(StoreError):
+    """The index of recall is no sound database any more; nothing is lost, since it is made from what it indexes."""
 
 
 class ModelError(MemoristError):

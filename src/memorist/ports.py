@@ -6,7 +6,7 @@ the command line do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,6 +69,19 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Free connections or the embedded server. May be called twice."""
+        ...
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors, near each other when their texts mean alike."""
+
+    @property
+    def name(self) -> str:
+        """The model with its version or hash. Vectors of different names are never compared."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """A vector of length 1 for each text, as little-endian 32-bit floats, all of one size. Raises a `ModelError`."""
         ...
 
 

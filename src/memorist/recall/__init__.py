@@ -1,0 +1,1 @@
+"""Which memories belong to a question."""

@@ -1,0 +1,1 @@
+"""The ranker over its index file."""

@@ -1,0 +1,19 @@
+"""Why an entry was found, in one line for people. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def why(matched: Sequence[str], *, around: bool, by_author: bool, cosine: float | None) -> str:
+    """The words that matched, else that they stand around it; whose it is; how near in meaning."""
+    parts = []
+    if matched:
+        parts.append("has " + ", ".join(matched))
+    elif around:
+        parts.append("stands beside what was asked for")
+    if by_author:
+        parts.append("by the one named")
+    if cosine is not None:
+        parts.append(f"meaning {cosine:.2f}")
+    return "; ".join(parts)

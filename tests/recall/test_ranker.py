@@ -1,0 +1,451 @@
+"""The ranker over its file: what it finds, that it follows its entries, and that nothing breaks it."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.errors import DamagedIndex, ModelRefused, StoreError
+from memorist.recall.entries import Entry, Place
+from memorist.recall.index.run import Ranker
+
+MEMORIES = [
+    Entry(id="deploy.md", title="Deploying", description="How releases reach the servers", body="Run the pipeline, then watch the canary."),
+    Entry(id="tests.md", title="Testing", description="What to run before a commit", body="Use pytest with two workers; the database is mocked."),
+    Entry(id="style.md", title="Writing style", description="The user's taste", body="Short sentences. No releases notes in commit messages."),
+    Entry(id="zh.md", title="部署说明", description="数据库迁移", body="先备份数据库，然后运行迁移脚本。"),
+    Entry(id="code.md", title="readAll", body="The function read_all in src/core/fork_lane.py drops the last line."),
+]
+
+TALK = [
+    ("Ana", "Where did you spend the summer?"),
+    ("Ben", "In a small village by the lake, with my sister."),
+    ("Ana", "How lovely."),
+    ("Ben", "My dog is called Rex."),
+    ("Ana", "Mine is called Rex, too! I got her last May."),
+    ("Ben", "Which breed is she?"),
+    ("Ana", "A beagle, and she is never tired."),
+]
+
+
+def talk() -> list[Entry]:
+    return [Entry(id=f"t{at}", body=text, author=author, place=Place("one", at, "8 May 2023")) for at, (author, text) in enumerate(TALK)]
+
+
+def ids(ranker: Ranker, query: str, limit: int = 10) -> list[str]:
+    return [found.id for found in ranker.search(query, limit)]
+
+
+@pytest.fixture
+def ranker(tmp_path: Path) -> Ranker:
+    made = Ranker(tmp_path / "recall.sqlite")
+    made.sync(MEMORIES)
+    return made
+
+
+@pytest.mark.covers("RC-3")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("how do I deploy a release?", "deploy.md"),
+        ("which workers does pytest need", "tests.md"),
+        ("数据库怎么迁移", "zh.md"),
+        ("fork_lane", "code.md"),
+        ("ForkLane is broken", "code.md"),
+        ("src/core/fork_lane.py", "code.md"),
+    ],
+)
+def test_the_memory_that_is_about_it_comes_first(ranker: Ranker, query: str, expected: str) -> None:
+    """By words in other forms, identifiers however they are written, and Chinese."""
+    assert ids(ranker, query)[0] == expected
+
+
+def test_an_answer_says_what_matched(ranker: Ranker) -> None:
+    """The question's own words, the rarest first, their share, and a line for people."""
+    (first, *_) = ranker.search("Tell me how the canary releases work")
+
+    assert first.id == "deploy.md"
+    assert first.matched == ("canary", "releases")
+    assert 0 < first.coverage < 1
+    assert first.why == "has canary, releases"
+    assert first.dense is None
+
+
+@pytest.mark.covers("RC-3")
+def test_what_stands_nowhere_finds_nothing(ranker: Ranker) -> None:
+    """No memory is shown for the sake of showing one."""
+    assert ranker.search("zebra xylophone") == ()
+    assert ranker.search("") == ()
+    assert ranker.search("?!") == ()
+
+
+def test_a_title_counts_more_than_a_body(tmp_path: Path) -> None:
+    """The name of a file is written to find it by."""
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync([Entry(id="a", title="other things", body="cache words"), Entry(id="b", title="cache words", body="other things")])
+
+        assert ids(ranker, "cache") == ["b", "a"]
+
+
+def test_shown_ones_can_be_left_out(ranker: Ranker) -> None:
+    """What was surfaced before does not take a place."""
+    assert "deploy.md" not in [found.id for found in ranker.search("deploy releases", 1, excluding={"deploy.md"})]
+
+
+def test_equal_scores_are_ordered_by_id(tmp_path: Path) -> None:
+    """Whatever the order they came in."""
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync([Entry(id=name, body="the same words here") for name in "dbeca"])
+
+        assert ids(ranker, "same words") == list("abcde")
+        assert ids(ranker, "same words", 2) == list("ab")
+
+
+@pytest.mark.covers("RC-3")
+def test_neighbours_lend_weight_and_an_answer_follows_its_question(tmp_path: Path) -> None:
+    """The turn that answers has no word of the question, and comes before the turn that asked."""
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync(talk())
+
+        assert ids(ranker, "Where was the summer spent?")[0] == "t1"
+        assert "t1" not in ids(_without_places(tmp_path), "Where was the summer spent?")
+
+
+def _without_places(folder: Path) -> Ranker:
+    ranker = Ranker(folder / "plain")
+    ranker.sync([msgspec.structs.replace(entry, place=None) for entry in talk()])
+    return ranker
+
+
+def test_the_one_who_is_named_goes_first(tmp_path: Path) -> None:
+    """Two have a dog of that name; the question asks about one. Naming both tells nothing."""
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync(talk())
+
+        assert ids(ranker, "Who is Rex, Ben?")[0] == "t3"
+        assert ids(ranker, "Who is Rex, Ana?")[0] == "t4"
+        assert ranker.search("Rex Ana", 1)[0].why.endswith("by the one named")
+
+
+def test_a_question_about_time_prefers_what_tells_one(tmp_path: Path) -> None:
+    """`last May` is a time."""
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync(talk())
+
+        assert ids(ranker, "When did Rex come?")[0] == "t4"
+
+
+def test_the_heading_of_a_group_is_never_an_answer(tmp_path: Path) -> None:
+    """It lends to the turns of its group, and is no entry."""
+    two = [*talk(), *(Entry(id=f"u{at}", body=text, place=Place("two", at, "9 June 2024")) for at, (_, text) in enumerate(TALK))]
+    with Ranker(tmp_path / "i") as ranker:
+        done = ranker.sync(two)
+        found = ids(ranker, "the dog in June", 20)
+
+        assert done.added == len(two)
+        assert found[0] == "u3"
+        assert set(found) <= {entry.id for entry in two}
+
+
+def test_a_second_sync_writes_only_what_changed(ranker: Ranker) -> None:
+    """By fingerprint."""
+    changed = [*MEMORIES[1:], Entry(id="new.md", body="fresh")]
+    changed[0] = Entry(id="tests.md", body="nothing of it is left")
+
+    done = ranker.sync(changed)
+
+    assert (done.added, done.changed, done.removed, done.kept) == (1, 1, 1, 3)
+    assert ids(ranker, "canary") == []
+    assert ids(ranker, "pytest") == []
+    assert ids(ranker, "fresh") == ["new.md"]
+    again = ranker.sync(changed)
+    assert (again.added, again.changed, again.removed, again.kept) == (0, 0, 0, 5)
+
+
+def test_an_entry_with_an_old_fingerprint_is_not_read(tmp_path: Path) -> None:
+    """The caller knows best whether a file changed."""
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync([Entry(id="a", body="first", fingerprint="1")])
+        ranker.sync([Entry(id="a", body="second", fingerprint="1")])
+        assert ids(ranker, "first") == ["a"]
+        ranker.sync([Entry(id="a", body="second", fingerprint="2")])
+        assert ids(ranker, "second") == ["a"]
+
+
+WORDS = st.sampled_from("alpha beta gamma delta read_all readAll 数据库 a.b/c ? Ana".split())
+ENTRIES = st.lists(
+    st.builds(
+        lambda id, title, body, author, place: Entry(
+            id=id, title=" ".join(title), body=" ".join(body), author=author, place=Place(*place) if place else None
+        ),
+        st.sampled_from("abcdefgh"),
+        st.lists(WORDS, max_size=3),
+        st.lists(WORDS, max_size=8),
+        st.sampled_from(["", "Ana", "Ben"]),
+        st.none() | st.tuples(st.sampled_from(["g", "h", ""]), st.integers(0, 9), st.sampled_from(["", "alpha 5 May"])),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(ENTRIES, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=4))
+def test_syncing_step_by_step_gives_what_one_sync_gives(steps: list[list[Entry]], query: list[str]) -> None:
+    """The index is a function of the entries, whatever it held before: same answers, scores and reasons."""
+    with TemporaryDirectory() as folder:
+        with Ranker(Path(folder) / "steps") as grown, Ranker(Path(folder) / "once") as fresh:
+            for step in steps:
+                grown.sync(step)
+            fresh.sync(steps[-1])
+
+            expected = fresh.search(" ".join(query), 20)
+            assert [found.id for found in grown.search(" ".join(query), 20)] == [found.id for found in expected]
+            for mine, theirs in zip(grown.search(" ".join(query), 20), expected, strict=True):
+                assert (mine.matched, mine.why) == (theirs.matched, theirs.why)
+                assert mine.score == pytest.approx(theirs.score)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
+    """One ranker that many questions are put to."""
+    made = Ranker(tmp_path_factory.mktemp("asked") / "recall.sqlite")
+    made.sync([*MEMORIES, *talk()])
+    return made
+
+
+@settings(max_examples=150, deadline=None)
+@given(query=st.text(max_size=200) | st.sampled_from(['"', "a OR", "NEAR(", "x*", "title:", "'; drop table words; --", "\0", "\ud800", "数", "(" * 500]))
+def test_no_question_is_an_error(asked: Ranker, query: str) -> None:
+    """Every text is only words to look for."""
+    assert len(asked.search(query, 3)) <= 3
+    assert asked.search("canary", 1)[0].id == "deploy.md"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=60), st.text(max_size=8)), max_size=6))
+def test_no_entry_is_an_error(rows: list[tuple[str, str, str]]) -> None:
+    """Ids, texts and authors of any characters, half surrogate pairs and zero bytes among them."""
+    with TemporaryDirectory() as folder, Ranker(Path(folder) / "i") as ranker:
+        entries = [Entry(id=id, title=text, body=text, author=author, place=Place(author, 1, id)) for id, text, author in rows]
+        ranker.sync([*entries, Entry(id="\ud800\0", body="lone half")])
+
+        assert ids(ranker, "lone half")
+        assert ranker.sync(entries).added == 0
+
+
+def test_a_question_of_a_megabyte_is_answered(ranker: Ranker) -> None:
+    """A pasted log is a question like any other: what it says first counts."""
+    assert "tests.md" in ids(ranker, "pytest workers " + "noise12 log line! " * 60_000)
+
+
+@pytest.mark.covers("RC-6")
+def test_common_words_only_order_what_rare_words_found(tmp_path: Path) -> None:
+    """A question's time is bounded by the words that tell: the entry with the rare word leads though thousands have the others."""
+    filler = [Entry(id=f"m{at:04d}", body=f"common words everywhere number{at}") for at in range(4_000)]
+    with Ranker(tmp_path / "i") as ranker:
+        ranker.sync([*filler, Entry(id="rare", body="needle with common words")])
+
+        first, *_ = ranker.search("needle among common words everywhere", 3)
+        assert first.id == "rare"
+        assert first.matched[0] == "needle"
+        assert set(first.matched) == {"needle", "common", "words"}
+
+
+@pytest.mark.parametrize("content", [b"text, and no database at all" * 300, b"SQLite format 3\x00" + b"\xff" * 5_000])
+def test_a_damaged_file_is_begun_anew(tmp_path: Path, content: bytes) -> None:
+    """It is moved aside, and the next sync says so."""
+    path = tmp_path / "recall.sqlite"
+    path.write_bytes(content)
+    with Ranker(path) as ranker:
+        done = ranker.sync(MEMORIES)
+
+        assert done.rebuilt
+        assert done.added == len(MEMORIES)
+        assert ids(ranker, "canary") == ["deploy.md"]
+        assert not ranker.sync(MEMORIES).rebuilt
+    assert (tmp_path / "recall.sqlite.damaged").read_bytes() == content
+
+
+def test_another_programs_database_is_left_whole(tmp_path: Path) -> None:
+    """Moved aside with all it held."""
+    path = tmp_path / "recall.sqlite"
+    foreign = sqlite3.connect(path)
+    foreign.execute("create table precious (x)")
+    foreign.execute("insert into precious values (7)")
+    foreign.commit()
+    foreign.close()
+    with Ranker(path) as ranker:
+        ranker.sync(MEMORIES)
+
+    assert sqlite3.connect(tmp_path / "recall.sqlite.damaged").execute("select x from precious").fetchall() == [(7,)]
+
+
+def test_damage_that_shows_later_is_told_and_mended(ranker: Ranker, tmp_path: Path) -> None:
+    """A search says what is wrong; the next sync makes the index anew."""
+    outside = sqlite3.connect(tmp_path / "recall.sqlite")
+    outside.execute("update words set entries = x'010203'")
+    outside.commit()
+
+    with pytest.raises(DamagedIndex, match="next sync"):
+        ranker.search("canary")
+    ranker.close()
+    (tmp_path / "recall.sqlite").unlink()
+    with Ranker(tmp_path / "recall.sqlite") as again:
+        assert again.sync(MEMORIES).added == len(MEMORIES)
+
+
+def test_a_sync_over_damage_begins_anew(ranker: Ranker, tmp_path: Path) -> None:
+    """What it holds is made from the entries, so nothing is lost."""
+    outside = sqlite3.connect(tmp_path / "recall.sqlite")
+    outside.execute("update words set entries = x'010203'")
+    outside.commit()
+    outside.close()
+
+    done = ranker.sync([Entry(id="deploy.md", body="other words")])
+
+    assert done.rebuilt
+    assert ids(ranker, "other words") == ["deploy.md"]
+
+
+def test_an_index_of_another_version_is_made_anew(ranker: Ranker, tmp_path: Path) -> None:
+    """How words are made may change from version to version."""
+    ranker.close()
+    outside = sqlite3.connect(tmp_path / "recall.sqlite")
+    outside.execute("pragma user_version = 99")
+    outside.close()
+    with Ranker(tmp_path / "recall.sqlite") as again:
+        done = again.sync(MEMORIES)
+
+        assert done.rebuilt
+        assert done.added == len(MEMORIES)
+
+
+def test_the_file_is_private(ranker: Ranker, tmp_path: Path) -> None:
+    """It holds the words of memories."""
+    assert stat.S_IMODE((tmp_path / "recall.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_folder_in_its_place_is_a_clear_error(tmp_path: Path) -> None:
+    """The disk refuses."""
+    (tmp_path / "i").mkdir()
+
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Ranker(tmp_path / "i")
+
+
+def test_another_process_sees_what_was_written(ranker: Ranker, tmp_path: Path) -> None:
+    """Both keep the file open; each search is of the newest state."""
+    with Ranker(tmp_path / "recall.sqlite") as other:
+        assert ids(other, "canary") == ["deploy.md"]
+        ranker.sync([Entry(id="new.md", body="canary again")])
+
+        assert ids(other, "canary") == ["new.md"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from memorist.recall.entries import Entry
+from memorist.recall.index import run
+from memorist.store import word_index
+
+written = word_index.WordIndex._put_in
+def put(self, rows, old):
+    written(self, rows, old)
+    if rows[-1].id >= "m0700":
+        os._exit(9)
+word_index.WordIndex._put_in = put
+run.Ranker(Path(sys.argv[1])).sync([Entry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)])
+"""
+
+
+def test_a_killed_sync_leaves_a_whole_index_that_the_next_one_finishes(tmp_path: Path) -> None:
+    """Killed inside the second transaction: the first stands, nothing of the second does."""
+    path = tmp_path / "i"
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, timeout=60)
+    entries = [Entry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)]
+    with Ranker(path) as ranker:
+        assert ended.returncode == 9
+        assert ids(ranker, "word499") == ["m0499"]
+        assert ids(ranker, "word500") == []
+        done = ranker.sync(entries)
+
+        assert (done.added, done.kept, done.rebuilt) == (500, 500, False)
+        assert ids(ranker, "word999") == ["m0999"]
+
+
+class Toy:
+    """An embedder of three meanings."""
+
+    name = "toy:1"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.broken = False
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        if self.broken:
+            raise ModelRefused("the toy is broken")
+        self.texts += texts
+        return [struct.pack("<3f", *self._meaning(text)) for text in texts]
+
+    def _meaning(self, text: str) -> tuple[float, float, float]:
+        told = [any(word in text.lower() for word in kind) for kind in (("deploy", "ship"), ("test", "check"), ("style", "taste"))]
+        size = sum(told) ** 0.5 or 1.0
+        return told[0] / size, told[1] / size, told[2] / size
+
+
+@pytest.mark.covers("RC-3")
+def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
+    """With an embedder, a question with other words for it finds the memory; vectors are made once an entry."""
+    pytest.importorskip("numpy")
+    toy = Toy()
+    with Ranker(tmp_path / "i", embedder=toy) as ranker:
+        assert ranker.sync(MEMORIES).unembedded == len(MEMORIES)
+        assert ranker.search("ship it") == ()
+        assert ranker.embed(MEMORIES, at_most=2) == 3
+        assert ranker.embed(MEMORIES) == 0
+        first, *_ = ranker.search("ship it")
+
+        assert first.id == "deploy.md"
+        assert first.dense == pytest.approx(1.0, abs=0.02)
+        assert first.why == "meaning 1.00"
+        toy.texts.clear()
+        assert ranker.sync(MEMORIES).unembedded == 0
+        ranker.embed(MEMORIES)
+        assert toy.texts == []
+
+
+def test_a_broken_embedder_leaves_the_words(tmp_path: Path) -> None:
+    """The answer is the lexical one, and why is told."""
+    pytest.importorskip("numpy")
+    toy = Toy()
+    with Ranker(tmp_path / "i", embedder=toy) as ranker:
+        ranker.sync(MEMORIES)
+        ranker.embed(MEMORIES)
+        toy.broken = True
+
+        assert ids(ranker, "canary") == ["deploy.md"]
+        assert ranker.trouble == "the toy is broken"
+
+
+def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
+    """The file does not grow with what no longer is."""
+    pytest.importorskip("numpy")
+    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
+        ranker.sync(MEMORIES)
+        ranker.embed(MEMORIES)
+        ranker.sync(MEMORIES[:2])
+
+    assert sqlite3.connect(tmp_path / "i").execute("select count(*) from vectors").fetchone()[0] == 2

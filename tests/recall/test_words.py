@@ -1,0 +1,95 @@
+"""What a text is found by."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.recall.stem import LONGEST, stem
+from memorist.recall.words import LONGEST_WORD, words
+
+ENGLISH = (
+    "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned falling hissing fizzed"
+    " failing filing happy sky relational conditional rational valency hesitancy digitizer conformably radically differently vilely analogously"
+    " vietnamization predication operator feudalism decisiveness hopefulness callousness formality sensitivity sensibility triplicate formative"
+    " formalize electricity electrical hopeful goodness revival allowance inference airliner gyroscopic adjustable defensible irritant replacement"
+    " adjustment dependent adoption communism activate angularity homologous effective bowdlerize probate rate cease controlling rolling toy say"
+    " yield yellow generalizations oscillators counselling camping camped destress archaeology apology being"
+)
+
+
+def found(text: str) -> list[str]:
+    return [word for word, _ in words(text)]
+
+
+def sqlite_stems(plain: list[str]) -> list[str]:
+    database = sqlite3.connect(":memory:")
+    database.execute("create virtual table t using fts5(word, tokenize = 'porter ascii')")
+    database.execute("create virtual table v using fts5vocab(t, 'instance')")
+    database.executemany("insert into t(rowid, word) values (?, ?)", list(enumerate(plain)))
+    stems = dict(database.execute("select doc, term from v").fetchall())
+    return [stems[at] for at in range(len(plain))]
+
+
+@pytest.mark.covers("RC-3")
+def test_stems_are_those_of_sqlites_porter_tokeniser() -> None:
+    """The words of Porter's own examples, and some more."""
+    plain = ENGLISH.split()
+
+    assert [stem(word) for word in plain] == sqlite_stems(plain)
+
+
+BEGINNINGS = st.sampled_from("hop rely crystal gener commun form care adapt control feed happi tri sky plan oper yell".split())
+ENDINGS = st.sampled_from(
+    "s es sses ies ed ing eed y ational ization ousness iviti ful ness ment ement ion tion able er ly ally ative ical ism e ll".split()
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(BEGINNINGS, ENDINGS, ENDINGS), min_size=20, max_size=60))
+def test_stems_agree_for_endings_in_any_order(parts: list[tuple[str, str, str]]) -> None:
+    """Also where no such word exists."""
+    plain = [word for word in map("".join, parts) if len(word) <= LONGEST]
+
+    assert [stem(word) for word in plain] == sqlite_stems(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("readAll", {"read", "all", "readall"}),
+        ("read_all", {"read", "all", "readall"}),
+        ("src/core/fork_lane.py", {"src", "core", "fork", "lane", "forklane", "py", "srccoreforklanepy"}),
+        ("parseHTTPResponse", {"pars", "http", "respons", "parsehttpresponse"}),
+        ("v2.1.88", {"v2", "1", "88", "v2188"}),
+        ("Größe Café", {"gross", "cafe"}),
+        ("she went with the kids", {"she", "go", "with", "the", "child"}),
+        ("记忆引擎", {"记", "忆", "引", "擎", "记忆", "忆引", "引擎"}),
+        ("用SQLite存", {"用", "存", "sqlite", "sq", "lite"}),
+        ("ＡＢＣ", {"abc"}),
+        ('"quoted" NEAR(a b) x* ^y', {"quot", "near", "a", "b", "x", "y"}),
+        ("... -- !?", set()),
+    ],
+)
+def test_a_text_is_found_by(text: str, expected: set[str]) -> None:
+    """Identifiers whole and in parts, pairs of characters without spaces, accents and irregular forms folded, no query syntax."""
+    assert set(found(text)) == expected
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_words_of_bounded_size(text: str) -> None:
+    """No word is longer than the bound, empty, or holds a space, which separates them in the file."""
+    for word, _ in words(text):
+        assert word
+        assert len(word) <= LONGEST_WORD
+        assert not word.isspace()
+        assert " " not in word
+
+
+@given(st.text("abcXYZ_./", max_size=60))
+def test_a_text_is_found_by_the_same_words_each_time(text: str) -> None:
+    """What was asked for before has no influence."""
+    assert found(text) == found(text)
