@@ -21,6 +21,7 @@ BENCHES = {
     "carryover": "carryover",
     "cache": "cache",
     "prepare": "preparing",
+    "secrets": "secrets",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 
