@@ -17,6 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ORDER = [
     "errors",
     "core",
+    "safety",
     "ports",
     "clock",
     "formats",

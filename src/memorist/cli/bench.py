@@ -22,6 +22,7 @@ BENCHES = {
     "cache": "cache",
     "prepare": "preparing",
     "extract": "extract",
+    "secrets": "secrets",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 
