@@ -12,7 +12,9 @@ from memorist.cli.bench import bench
 from memorist.cli.compact import compact_command
 from memorist.cli.config import config
 from memorist.cli.doctor import doctor
+from memorist.cli.memory.group import memory_group
 from memorist.cli.notes import notes
+from memorist.cli.recall import recall
 from memorist.cli.replay import demo, replay
 from memorist.errors import MemoristError, UsageError
 
@@ -23,11 +25,11 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.version_option(__version__, prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def commands(debug: bool) -> None:
-    """A memory and context engine for LLM agents: notes of the running session, kept in plain files."""
+    """A memory and context engine for LLM agents: notes of the running session, memories across sessions, all in plain files."""
     click.get_current_context().obj = debug
 
 
-for command in (replay, demo, notes, compact_command, config, doctor, bench):
+for command in (replay, demo, notes, compact_command, memory_group, recall, config, doctor, bench):
     commands.add_command(command)
 
 

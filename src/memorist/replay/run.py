@@ -21,17 +21,19 @@ from memorist.engine import Memorist
 from memorist.errors import NothingToDo, UnreadableSession
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Aside, Head, Measured, Mend, Skip
+from memorist.model_limits import DEFAULT_OUTPUT, limits_of, price_for
 from memorist.playback import Playback
 from memorist.ports import Model
 from memorist.replay.gather import Gathering, commands_of, files_of, relative, troubles_of
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
-from memorist.session import DEFAULT_OUTPUT, limits_of, price_for
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal
 from memorist.store.lines import LineFile
 
 PARTIAL = ".partial-"
+ENGINE = "engine"
+"""Folder below `out` that stands for the home folder of a live engine."""
 
 Progress = Callable[[Path, int], None]
 """Is told the file and the number of the line that is being read, now and then."""
@@ -69,7 +71,7 @@ async def replay(paths: list[Path], options: ReplayOptions) -> Replayed:
     _clear(options.out)
     sessions, unread, names = [], [], set[str]()
     files = DiskFiles(durable=False)  # each session is built aside, and made again if the machine stops
-    async with Memorist(model=options.model, home=options.out, settings=options.settings, files=files) as engine:
+    async with Memorist(model=options.model, home=_engine_home(options.out), settings=options.settings, files=files) as engine:
         for path in paths:
             name = _name(path, names)
             try:
@@ -97,6 +99,13 @@ def _name(path: Path, taken: set[str]) -> str:
         name = f"{stem}-{number}"
     taken.add(name)
     return name
+
+
+def _engine_home(out: Path) -> Path:
+    """Where the replay's own memories and records go. Each replay begins without any: it shows what these sessions alone would have left."""
+    home = out / ENGINE
+    shutil.rmtree(home, ignore_errors=True)
+    return home
 
 
 def _clear(out: Path) -> None:
@@ -131,6 +140,8 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
                 case Message():
                     await session.follow(entry)
                     gathering.message(entry, session.following.tokens)
+                    for given in session.taken():
+                        gathering.given(given.message, given.text)
                     if options.progress is not None and gathering.messages % 64 == 0:
                         options.progress(path, entry.line)
                 case Aside():
@@ -203,6 +214,8 @@ def _record(path: Path, head: Head, gathering: Gathering, session: Playback, not
         updates=tuple(gathering.updates),
         final=gathering.final,
         compactions=tuple(gathering.compactions),
+        memory_steps=tuple(gathering.memory_steps),
+        memory_given=tuple(gathering.memory_given),
         kinds=dict(gathering.kinds.most_common()),
         files=files_of(following.ledger),
         commands=commands_of(following.ledger),
