@@ -12,7 +12,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from memorist.compaction.digest_choose import Choice
-from memorist.compaction.digest_names import Finder, Name, collect, names_text
+from memorist.compaction.digest_names import Finder, Name, Standing, collect, names_text, ranked
 from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
@@ -123,16 +123,18 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     choice = _choice(past, lists)
     names_room = min(int(room * NAMES_SHARE), NAMES_MOST)
     choice.fill(left - names_room)
-    found = collect(past.pieces, past.named)
-    names = _names(past, found, lists + extracts_text(choice.chosen), names_room)
+    found = ranked(collect(past.pieces, past.named), past.ages)
+    here = Standing(past.shown + lists)
+    names = _names(past, found, (here, Standing(extracts_text(choice.chosen))), names_room)
     choice.fill(left - estimate_text(extracts_text(choice.chosen)) - estimate_text(names))
     extracts = extracts_text(choice.chosen)
-    names = _names(past, found, lists + extracts, min(left - estimate_text(extracts), names_room))
+    names = _names(past, found, (here, Standing(extracts)), min(left - estimate_text(extracts), names_room))
     return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
 
 
-def _names(past: _Past, found: list[Name], text: str, room: int) -> str:
-    return names_text(found, past.ages, past.shown + text, room, past.root)
+def _names(past: _Past, found: list[Name], texts: tuple[Standing, Standing], room: int) -> str:
+    one, other = texts
+    return names_text(found, lambda name: one[name] or other[name], room, past.root)
 
 
 def _choice(past: _Past, lists: str) -> Choice:
