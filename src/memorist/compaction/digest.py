@@ -12,13 +12,14 @@ from itertools import accumulate
 from msgspec import Struct
 
 from memorist.compaction.digest_choose import Choice
-from memorist.compaction.digest_names import Finder, Name, Standing, collect, names_text, ranked
+from memorist.compaction.digest_names import Name, Standing, collect, names_text, ranked
 from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
 from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
 from memorist.compaction.digest_units import Piece, pieces, units
 from memorist.compaction.digest_user import Said, choose_words, earlier_words, user_words, words_text
+from memorist.compaction.digest_words import names
 from memorist.compaction.result import Compacted, Cut
 from memorist.core.messages import Message, Origin, Text
 from memorist.core.tokens import estimate_message, estimate_text
@@ -52,7 +53,6 @@ class _Past(Struct, frozen=True):
     pieces: list[Piece]
     named: list[set[str]]
     """The names of each piece."""
-    finder: Finder
     ages: list[int]
     ledger: Ledger
     root: str
@@ -97,9 +97,8 @@ def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: 
     ages = list(accumulate(reversed(sizes)))[::-1]
     found = pieces(messages[: kept.first], root)
     shown = "\n".join(piece.text for piece in pieces(kept.messages, root))
-    finder = Finder()
-    named = [finder.names(piece.text) for piece in found]
-    return _Past(user_words(messages[: kept.first]), found, named, finder, ages, ledger, root, shown)
+    named = [names(piece.text) for piece in found]
+    return _Past(user_words(messages[: kept.first]), found, named, ages, ledger, root, shown)
 
 
 def _text(past: _Past, room: int, transcript: str) -> str:
@@ -125,11 +124,12 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     choice.fill(left - names_room)
     found = ranked(collect(past.pieces, past.named), past.ages)
     here = Standing(past.shown + lists)
-    names = _names(past, found, (here, Standing(extracts_text(choice.chosen))), names_room)
-    choice.fill(left - estimate_text(extracts_text(choice.chosen)) - estimate_text(names))
     extracts = extracts_text(choice.chosen)
-    names = _names(past, found, (here, Standing(extracts)), min(left - estimate_text(extracts), names_room))
-    return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
+    named = _names(past, found, (here, Standing(extracts)), names_room)
+    choice.fill(left - estimate_text(extracts) - estimate_text(named))
+    extracts = extracts_text(choice.chosen)
+    named = _names(past, found, (here, Standing(extracts)), min(left - estimate_text(extracts), names_room))
+    return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', named)}".strip()
 
 
 def _names(past: _Past, found: list[Name], texts: tuple[Standing, Standing], room: int) -> str:
@@ -140,7 +140,7 @@ def _names(past: _Past, found: list[Name], texts: tuple[Standing, Standing], roo
 def _choice(past: _Past, lists: str) -> Choice:
     found = units(past.pieces)
     seen = history(past.pieces, past.named, past.ages)
-    rates = [rate(unit, past.finder.names(unit.text), seen, past.ages[unit.source.step - 1]) for unit in found]
+    rates = [rate(unit, names(unit.text), seen, past.ages[unit.source.step - 1]) for unit in found]
     return Choice(found, rates, (past.shown, lists))
 
 

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from memorist.compaction.digest_text import heading_cost
 from memorist.compaction.digest_units import Source, Unit
+from memorist.compaction.digest_words import Run, runs
 from memorist.core.tokens import estimate_text
 
-RUN = 6
-"""Words or signs in a row that count as said before."""
-
-_WORD = re.compile(r"\w+|[^\w\s]")
-_NUMBER = re.compile(r"\d+")
 _WORTHLESS = 1e-9
 _MOST_WORDS = 4
 """Words or signs in a token, at most."""
 
 _SMALLEST = 12
 """Tokens below which no extract is tried."""
-
-
-Run = tuple[str, ...]
-
-
-def runs(text: str) -> set[Run]:
-    """The runs of words in a text, all numbers being one: lines of a listing or log that differ only in numbers say the same."""
-    words = _WORD.findall(_NUMBER.sub("0", text))
-    return set(zip(*(words[start:] for start in range(RUN)), strict=False)) or {tuple(words)}
 
 
 class Choice:

@@ -10,20 +10,12 @@ from msgspec import Struct
 
 from memorist.compaction.digest_units import Piece
 
-_NAME = re.compile(
-    r"https?://[^\s\"'`<>()\[\]{},;]+"
-    r"|[~.]{0,2}/?[A-Za-z0-9_@$-]+(?:(?:/|\.|::|->)[A-Za-z0-9_@$-]+)+"
-    r"|[A-Za-z_$][A-Za-z0-9_$]*|\d[0-9A-Za-z_-]*"
-)
-_SHAPED = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|\w\.[A-Za-z_]\w")
 _PART = re.compile(r"[^\s\"'`()\[\]{},;]+")
 """What stands between signs of which none is part of a name."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@$-]+")
 """A name that is one word."""
 
-_SHORTEST = 4
-_LONGEST = 200
 _LONGEST_PLACE = 120
 
 OWN_KINDS = frozenset({"said", "call", "change", "thought"})
@@ -51,27 +43,6 @@ class Name(Struct):
     own_step: int = 0
 
 
-class Finder:
-    """Finds names in texts, and looks at each word once however often it comes."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def names(self, text: str) -> set[str]:
-        """The paths, addresses, identifiers, hashes and long numbers of a text."""
-        known = self._known
-        found = set()
-        for word in set(_NAME.findall(text)):
-            name = known.get(word)
-            if name is None:
-                name = known[word] = _name(word)
-            if name:
-                found.add(name)
-        return found
-
-
 class Standing(dict[str, bool]):
     """Tells of each name whether it stands somewhere in a text, alone or within a longer word. Remembers what it was asked.
 
@@ -90,12 +61,6 @@ class Standing(dict[str, bool]):
     def __missing__(self, name: str) -> bool:
         found = self[name] = name in (self._plain if _PLAIN.fullmatch(name) else self._parts)
         return found
-
-
-def _name(word: str) -> str:
-    """The word without the signs around it if it is a name; else nothing."""
-    bare = word.strip(".-/:")
-    return bare if _SHORTEST <= len(bare) <= _LONGEST and _SHAPED.search(bare) else ""
 
 
 def collect(found: Sequence[Piece], named: Sequence[set[str]]) -> list[Name]:
@@ -141,7 +106,8 @@ def names_text(names: Sequence[Name], known: Callable[[str], bool], room: int, r
         label = "" if place in by_place else _label(place)
         size = len(f"{label}, {name.text}".encode("utf-8", "surrogatepass")) - spare
         tokens = -(-size // 4)
-        if tokens > left or known(name.text):  # most names come when there is hardly room any more; looking for them costs more than counting
+        # Most names come when there is hardly room any more, and to look for one costs more than to count it.
+        if tokens > left or known(name.text):
             continue
         spare = tokens * 4 - size
         left -= tokens
