@@ -31,7 +31,9 @@ class Choice:
         self._rates = rates
         self._covered: set[Run] = set()
         self._sources: set[Source] = set()
-        self._own: dict[int, set[Run]] = {}
+        self._new: dict[int, set[Run]] = {}
+        """What each extract that was weighed said that was not covered then; what is covered stays so."""
+        self._costs: dict[int, int] = {}
         self._queue = [(-_MOST_WORDS * rate, at) for at, rate in enumerate(rates)]
         heapify(self._queue)
         for text in known:
@@ -42,11 +44,7 @@ class Choice:
         passed: list[tuple[float, int]] = []
         while self._queue and room > _SMALLEST:
             _, at = heappop(self._queue)
-            unit = self._found[at]
-            if at not in self._own:
-                self._own[at] = runs(unit.text)
-            cost = estimate_text(unit.text) + 1 + (0 if unit.source in self._sources else heading_cost(unit.source))
-            worth = self._rates[at] * len(self._own[at] - self._covered) / cost
+            worth, cost = self._weighed(at)
             if worth <= _WORTHLESS:
                 continue
             if self._queue and worth < -self._queue[0][0]:
@@ -55,12 +53,24 @@ class Choice:
                 passed.append((-worth, at))
             else:
                 room -= cost
-                self._take(at, unit)
+                self._take(at)
         for each in passed:
             heappush(self._queue, each)
         return room
 
-    def _take(self, at: int, unit: Unit) -> None:
+    def _weighed(self, at: int) -> tuple[float, int]:
+        """What an extract is worth now, and what it costs."""
+        unit = self._found[at]
+        known = self._new.get(at)
+        if known is None:
+            text = unit.text
+            known, self._costs[at] = runs(text), estimate_text(text) + 1
+        self._new[at] = new = known - self._covered
+        cost = self._costs[at] + (0 if unit.source in self._sources else heading_cost(unit.source))
+        return self._rates[at] * len(new) / cost, cost
+
+    def _take(self, at: int) -> None:
+        unit = self._found[at]
         self.chosen.append(unit)
         self._sources.add(unit.source)
-        self._covered |= self._own.pop(at)
+        self._covered |= self._new.pop(at)

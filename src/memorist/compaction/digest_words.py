@@ -30,7 +30,10 @@ _LONGEST = 200
 _SIGN = re.compile(r"\w+|[^\w\s]")
 _NUMBER = re.compile(r"\d+")
 
-Run = tuple[str, ...]
+Run = int
+"""A run of words as its hash: a history has tens of thousands of runs, and numbers take a third of the room and of the time of tuples. That two
+different ones are taken for the same happens once in a thousand million histories, and makes an extract seem a little poorer.
+"""
 
 
 class _Known(dict[str, tuple[str, ...]]):
@@ -80,4 +83,4 @@ def names(text: str) -> set[str]:
 def runs(text: str) -> set[Run]:
     """The runs of words in a text, all numbers being one: lines of a listing or log that differ only in numbers say the same."""
     words = list(chain.from_iterable(map(_SIGNS.__getitem__, text.split())))
-    return set(zip(*[words[start:] for start in range(RUN)], strict=False)) or {tuple(words)}
+    return set(map(hash, zip(*[words[start:] for start in range(RUN)], strict=False))) or {hash(tuple(words))}
