@@ -25,6 +25,9 @@ _NAME = re.compile(
     r"|[A-Za-z_$][A-Za-z0-9_$]*|\d[0-9A-Za-z_-]*"
 )
 _SHAPED = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|\w\.[A-Za-z_]\w")
+_PLAIN = re.compile(r"[^A-Za-z0-9_]*[A-Za-z]?[a-z]*[^A-Za-z0-9_/.:>-]*")
+"""A word without capitals inside it, between signs: most of all words, and never a name."""
+
 _SHORTEST = 4
 _LONGEST = 200
 _SIGN = re.compile(r"\w+|[^\w\s]")
@@ -56,7 +59,7 @@ class _Known(dict[str, tuple[str, ...]]):
 
 
 def _names_in(word: str) -> tuple[str, ...]:
-    if word.isalpha() and word.isascii() and word[1:].islower():
+    if _PLAIN.fullmatch(word):
         return ()
     return tuple([name for each in _NAME.findall(word) if (name := _name(each))])
 
