@@ -17,7 +17,7 @@ from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
 from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
-from memorist.compaction.digest_units import Piece, pieces, units
+from memorist.compaction.digest_units import Piece, Unit, pieces, taken_apart
 from memorist.compaction.digest_user import Said, choose_words, earlier_words, user_words, words_text
 from memorist.compaction.digest_words import names
 from memorist.compaction.result import Compacted, Cut
@@ -46,13 +46,16 @@ _MARGIN = 2
 """Tokens for rounding."""
 
 
-class _Past(Struct, frozen=True):
+class _Past(Struct, frozen=True, kw_only=True):
     """What the digest is made from."""
 
     said: list[Said]
     pieces: list[Piece]
     named: list[set[str]]
     """The names of each piece."""
+    units: list[Unit]
+    unit_names: list[set[str]]
+    """The names of each extract."""
     ages: list[int]
     ledger: Ledger
     root: str
@@ -97,8 +100,19 @@ def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: 
     ages = list(accumulate(reversed(sizes)))[::-1]
     found = pieces(messages[: kept.first], root)
     shown = "\n".join(piece.text for piece in pieces(kept.messages, root))
-    named = [names(piece.text) for piece in found]
-    return _Past(user_words(messages[: kept.first]), found, named, ages, ledger, root, shown)
+    apart = [taken_apart(piece) for piece in found]
+    own = [[names(unit.text) for unit in each.units] for each in apart]
+    return _Past(
+        said=user_words(messages[: kept.first]),
+        pieces=found,
+        named=[set().union(*each) if parts.whole else names(parts.piece.text) for parts, each in zip(apart, own, strict=True)],
+        units=[unit for each in apart for unit in each.units],
+        unit_names=[each for several in own for each in several],
+        ages=ages,
+        ledger=ledger,
+        root=root,
+        shown=shown,
+    )
 
 
 def _text(past: _Past, room: int, transcript: str) -> str:
@@ -138,10 +152,10 @@ def _names(past: _Past, found: list[Name], texts: tuple[Standing, Standing], roo
 
 
 def _choice(past: _Past, lists: str) -> Choice:
-    found = units(past.pieces)
     seen = history(past.pieces, past.named, past.ages)
-    rates = [rate(unit, names(unit.text), seen, past.ages[unit.source.step - 1]) for unit in found]
-    return Choice(found, rates, (past.shown, lists))
+    found = zip(past.units, past.unit_names, strict=True)
+    rates = [rate(unit, own, seen, past.ages[unit.source.step - 1]) for unit, own in found]
+    return Choice(past.units, rates, (past.shown, lists))
 
 
 def _short(head: str, pointer: str, words: str, room: int) -> str:

@@ -32,6 +32,7 @@ _NUMBER_DIGITS = 9
 _CHANGES_LIMIT = 40
 _TITLE_COMMAND = 60
 _NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
+_LONG_NUMBER = re.compile(r"^ *\d{5}", re.MULTILINE)
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATCH_START = "*** Begin Patch"
@@ -70,6 +71,16 @@ class Piece(Struct, frozen=True):
 
     source: Source
     text: str
+
+
+class Parts(Struct, frozen=True):
+    """A piece and its extracts. They are `whole` where the names in them are those of the piece: no line had to be cut within a word, and no line
+    number is so long that it could be one.
+    """
+
+    piece: Piece
+    units: list[Unit]
+    whole: bool
 
 
 def pieces(messages: Sequence[Message], root: str = "") -> list[Piece]:
@@ -158,24 +169,25 @@ def values(given: JsonObject) -> list[str]:
     return found
 
 
-def units(found: Sequence[Piece]) -> list[Unit]:
-    """The extracts of all pieces, in order."""
-    return [unit for piece in found for unit in _units(piece)]
-
-
-def _units(piece: Piece) -> Iterator[Unit]:
+def taken_apart(piece: Piece) -> Parts:
+    """The extracts of a piece, in order."""
     lines, cut = _short_lines(piece.text)
     numbered = cut or _NUMBERED.search(piece.text) is not None
+    whole = not cut and not (numbered and _LONG_NUMBER.search(piece.text))
+    return Parts(piece, list(_units(piece.source, lines, numbered=numbered)), whole)
+
+
+def _units(source: Source, lines: Sequence[str], *, numbered: bool) -> Iterator[Unit]:
     part = start = size = 0
     for at, (line, length) in enumerate(zip(lines, map(len, lines), strict=True)):
         if at > start and (at - start >= CHUNK_LINES or size + length > CHUNK_CHARACTERS):
-            yield from _unit(piece.source, part, lines[start:at], numbered=numbered)
+            yield from _unit(source, part, lines[start:at], numbered=numbered)
             start, size, part = at, 0, part + 1
         size += length
         if at - start >= PARAGRAPH_LINES - 1 and (not line or line.isspace()):
-            yield from _unit(piece.source, part, lines[start : at + 1], numbered=numbered)
+            yield from _unit(source, part, lines[start : at + 1], numbered=numbered)
             start, size, part = at + 1, 0, part + 1
-    yield from _unit(piece.source, part, lines[start:], numbered=numbered)
+    yield from _unit(source, part, lines[start:], numbered=numbered)
 
 
 def _unit(source: Source, part: int, run: Sequence[str], *, numbered: bool) -> Iterator[Unit]:
