@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from memorist.compaction.digest_units import Piece
 
-_BETWEEN = str.maketrans(dict.fromkeys("\"'`()[]{},;", " "))
-"""Signs that, like blanks, are part of no name."""
+_PART = re.compile(r"[^\s\"'`()\[\]{},;]+")
+"""What stands between signs of which none is part of a name."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@$-]+")
 """A name that is one word."""
@@ -53,7 +53,7 @@ class Standing(dict[str, bool]):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self._parts = "\n".join(set(text.translate(_BETWEEN).split()))
+        self._parts = "\n".join(set(_PART.findall(text)))
         words = set(_PLAIN.findall(self._parts))
         self._plain = "\n".join(words)
         self.update(dict.fromkeys(words, True))
