@@ -29,6 +29,7 @@ from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal
+from memorist.store.held import HeldFiles
 from memorist.store.lines import LineFile
 
 PARTIAL = ".partial-"
@@ -70,12 +71,12 @@ async def replay(paths: list[Path], options: ReplayOptions) -> Replayed:
     make_folders(options.out)
     _clear(options.out)
     sessions, unread, names = [], [], set[str]()
-    files = DiskFiles(durable=False)  # each session is built aside, and made again if the machine stops
+    files = HeldFiles(DiskFiles(durable=False))  # each session is built aside, and made again if the machine stops
     async with Memorist(model=options.model, home=_engine_home(options.out), settings=options.settings, files=files) as engine:
         for path in paths:
             name = _name(path, names)
             try:
-                sessions.append(await _replay_one(engine, path, name, options))
+                sessions.append(await _replay_one(engine, files, path, name, options))
             except UnreadableSession as error:
                 said = str(error)
                 unread.append(Unread(str(path), said if path.name in said else f"{path}: {said}"))
@@ -120,7 +121,7 @@ def _clear(out: Path) -> None:
             left.rename(place)
 
 
-async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOptions) -> SessionRecord:
+async def _replay_one(engine: Memorist, files: HeldFiles, path: Path, name: str, options: ReplayOptions) -> SessionRecord:
     began = time.perf_counter()
     lines = LineFile(path)
     entries = read(lines)
@@ -160,6 +161,7 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
         notes = await _final_notes(session)
     finally:
         await session.close()
+        files.settle()
     record = _record(path, head, gathering, session, notes)
     place = options.out / name
     _put(partial, place)
