@@ -149,8 +149,11 @@ class Files(Protocol):
         """Add to the end of a file, which is made if it is missing (0600)."""
         ...
 
-    def scan(self, folder: Path) -> list[tuple[str, FileFacts]]:
-        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders are left out."""
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders are left out.
+
+        With `limit`, the search stops at that many.
+        """
         ...
 
     def remove(self, path: Path) -> None:

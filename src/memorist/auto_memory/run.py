@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.changes import Actor, Change, Why
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.folder.run import MemoryFolder, Used
 from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, fingerprint, judge, unsafe
@@ -73,7 +73,7 @@ class AutoMemory:
         by_person = why.actor in ("user", "inbox", "undo")
         if self.settings.policy == "off" and not by_person:
             return Written(refused=tuple(Refused(change.path, ("the policy is off: nothing is written",)) for change in changes))
-        case = Case(actor=why.actor, said=said or Evidence(session=why.session), now=moment(self._clock.now()), reviewed=self.reviewed())
+        case = self.case(why.actor, said or Evidence(session=why.session))
         verdicts = [judge(change, case) for change in changes]
         waits = [verdict for verdict in verdicts if isinstance(verdict, Doubtful)]
         accepted = [verdict for verdict in verdicts if isinstance(verdict, Accepted)]
@@ -90,6 +90,10 @@ class AutoMemory:
         )
         self._report(written, why, tell)
         return written
+
+    def case(self, actor: Actor, said: Evidence = Evidence()) -> Case:
+        """What the gate would judge a change of this actor by now."""
+        return Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
 
     def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
         """Put changes into the inbox for the person to decide, whatever the policy."""

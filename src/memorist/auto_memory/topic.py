@@ -146,17 +146,17 @@ def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
         given.pop(key, None)
         if value:
             given[key] = value
-    return replace(topic, document=Document(with_values(front, {OWN_KEY: given}), topic.document.body))
+    return replace(topic, document=replace(topic.document, front=with_values(front, {OWN_KEY: given})))
 
 
 def with_body(topic: Topic, body: str) -> Topic:
     """The memory with another text below the same header."""
-    return replace(topic, document=Document(topic.document.front, body))
+    return replace(topic, document=replace(topic.document, body=body))
 
 
 def with_header(topic: Topic, values: dict[str, Any]) -> Topic:
     """The memory with these keys of the header set; None takes a key out."""
-    return replace(topic, document=Document(with_values(topic.document.front, values), topic.document.body))
+    return replace(topic, document=replace(topic.document, front=with_values(topic.document.front, values)))
 
 
 def file_name(name: str) -> str:

@@ -48,10 +48,15 @@ class FrontMatter(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True):
-    """A Markdown file: its header (None where it has none) and everything after it."""
+    """A Markdown file: its header (None where it has none) and everything after it.
+
+    The two lines around the header are kept as they stand: a byte order mark, the ends of lines and an end of `...` go back as they came.
+    """
 
     front: FrontMatter | None
     body: str
+    opening: str = f"{_FENCE}\n"
+    closing: str = f"{_FENCE}\n"
 
 
 def split(text: str) -> Document:
@@ -63,16 +68,18 @@ def split(text: str) -> Document:
     end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in _ENDS), None)
     if end is None:
         return Document(None, text)
-    header = lines[1:end]
     length = sum(map(len, lines[: end + 1]))
-    return Document(_read(header), plain[length:])
+    mark = text[: len(text) - len(plain)]
+    return Document(_read(lines[1:end]), plain[length:], mark + lines[0], lines[end])
 
 
 def join(document: Document) -> str:
     """The file's text again."""
     if document.front is None:
         return document.body
-    return f"{_FENCE}\n{''.join(entry.raw for entry in document.front.entries)}{_FENCE}\n{document.body}"
+    unended = document.closing == document.closing.rstrip() and document.body
+    closing = f"{document.closing}\n" if unended else document.closing
+    return f"{document.opening}{''.join(entry.raw for entry in document.front.entries)}{closing}{document.body}"
 
 
 def with_values(front: FrontMatter | None, values: dict[str, Any]) -> FrontMatter:

@@ -167,14 +167,15 @@ class DiskFiles:
             finally:
                 os.close(descriptor)
 
-    def scan(self, folder: Path) -> list[tuple[str, FileFacts]]:
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
         """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders and files are left out.
 
-        One look at each folder and each file, links not followed. Raises FileNotFoundError and StoreError.
+        One look at each folder and each file, links not followed. With `limit`, looking stops at the folder in which that many are reached.
+        Raises FileNotFoundError and StoreError.
         """
         found: list[tuple[str, FileFacts]] = []
         waiting = [("", str(folder))]
-        while waiting:
+        while waiting and (limit is None or len(found) < limit):
             prefix, below = waiting.pop()
             with _refusals("list", Path(below)), os.scandir(below) as entries:
                 for entry in entries:
@@ -184,7 +185,7 @@ class DiskFiles:
                         waiting.append((f"{prefix}{entry.name}/", entry.path))
                     else:
                         found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
-        return sorted(found, key=lambda pair: pair[0])
+        return sorted(found, key=lambda pair: pair[0])[:limit]
 
     def remove(self, path: Path) -> None:
         """Delete a file. Raises FileNotFoundError and StoreError."""

@@ -89,10 +89,11 @@ class OverlayFiles:
         except FileNotFoundError:
             return []
 
-    def scan(self, folder: Path) -> list[tuple[str, FileFacts]]:
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
         """Path relative to the folder and facts of every file as it would be, sorted; hidden ones are left out."""
         pairs = [(posixpath.join(*path.relative_to(folder).parts), self.facts(path)) for path in self.walk(folder)]
-        return [(name, facts) for name, facts in pairs if facts is not None and not any(part.startswith(".") for part in name.split("/"))]
+        shown = [(name, facts) for name, facts in pairs if facts is not None and not any(part.startswith(".") for part in name.split("/"))]
+        return shown[:limit]
 
     def remove(self, path: Path) -> None:
         """Take the removal. Raises FileNotFoundError."""

@@ -119,15 +119,18 @@ class MemoryFiles:
             present = b""
         self.write(path, present + data)
 
-    def scan(self, folder: Path) -> list[tuple[str, FileFacts]]:
-        """Path relative to the folder and facts of every file and link below it, sorted; hidden ones are left out. Raises FileNotFoundError."""
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder and facts of every file and link below it, sorted; hidden ones are left out; at most `limit`.
+
+        Raises FileNotFoundError.
+        """
         found = []
         for path in self.walk(folder):
             name = path.relative_to(folder).as_posix()
             facts = self.facts(path)
             if facts is not None and not any(part.startswith(".") for part in name.split("/")):
                 found.append((name, facts))
-        return found
+        return found[:limit]
 
     def remove(self, path: Path) -> None:
         """Delete a file or a link. Raises FileNotFoundError and StoreError."""
