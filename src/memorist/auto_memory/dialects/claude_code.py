@@ -46,7 +46,7 @@ def read(files: Mapping[str, bytes]) -> Read:
     own = _own_lines(text_of(files.get(INDEX_NAME, b"")))
     if own:
         left.append(Left(INDEX_NAME, f"{own} lines of the index point to no file; a memory has a file of its own"))
-    return Read(topics=tuple(topics), left=tuple(each for each in left if each.why))
+    return Read(topics=tuple(topics), left=tuple(each for each in left if each.why.strip()))
 
 
 def _no_memory(path: str, data: bytes) -> str:
@@ -63,7 +63,7 @@ def _no_memory(path: str, data: bytes) -> str:
 
 def _usable(path: str, taken: set[str]) -> str:
     """The path, or one beside it where a memory folder does not take this one."""
-    if bad_path(path) is None:
+    if bad_path(path) is None and path.encode("utf-8", "replace").decode() == path:
         return path
     return free_path(file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), taken)
 

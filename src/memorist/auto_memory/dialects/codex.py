@@ -85,7 +85,7 @@ def _raw(text: str, taken: set[str], folders: dict[str, tuple[str, ...]]) -> lis
     found = list(_THREAD.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)]
     topics = []
-    for match, end in zip(found, ends, strict=True):
+    for match, end in zip(found, ends, strict=False):
         body = text[match.end() : end].strip()
         if not body:
             continue
@@ -126,6 +126,4 @@ def _file(topic: Topic, taken: set[str]) -> str:
     return free_path(f"{NOTES}{time}-{slug}.md", taken)
 
 
-CODEX = Dialect(
-    name="codex", title="Codex", holds=_HOLDS, looks_at=(NOTES,), file="", recognise=recognise, read=read, write=write
-)
+CODEX = Dialect(name="codex", title="Codex", holds=_HOLDS, looks_at=(NOTES,), file="", recognise=recognise, read=read, write=write)

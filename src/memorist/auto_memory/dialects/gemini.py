@@ -73,6 +73,4 @@ def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
     return Wrote(files={FILE: encode(with_entries(text, HEADING, added))} if text or added else {}, lost=tuple(told))
 
 
-GEMINI = Dialect(
-    name="gemini", title="Gemini CLI", holds=_HOLDS, looks_at=(FILE,), file=FILE, recognise=recognise, read=read, write=write
-)
+GEMINI = Dialect(name="gemini", title="Gemini CLI", holds=_HOLDS, looks_at=(FILE,), file=FILE, recognise=recognise, read=read, write=write)

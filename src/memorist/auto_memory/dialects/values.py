@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.topic import OWN_KEY, Provenance, Topic, file_name, new_topic
+from memorist.safety.secrets import redact
 
 HELD = ("kind", "name", "description", "pinned", "origin", "other keys", "links", "lines")
 """What a memory has beside its words, in the order in which a loss is told."""
@@ -76,7 +77,8 @@ def text_of(data: bytes) -> str:
 
 def entry(text: str, kind: Kind | None, taken: set[str], *, name: str = "", made: str = "") -> Topic:
     """A memory for a text that has no file of its own; `taken` holds the paths in use, `folded`, and takes the new one."""
-    first = _first(text)
+    # A file's name is taken from the text, and no gate looks at names.
+    first = _first(redact(text).text)
     path = free_path(file_name(name or first[:_NAME]), taken)
     provenance = Provenance(created=made, trust=Trust.IMPORTED)
     title = name or path.removesuffix(".md")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.changes import Change
 from memorist.auto_memory.dialects.values import Left, Read, folded, free_path
@@ -13,6 +14,7 @@ from memorist.auto_memory.evidence import plain, words
 from memorist.auto_memory.gate import Case, Doubtful, Refused, fingerprint, judge
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.said_same import same_rule
+from memorist.auto_memory.scanned import MAX_FILE
 from memorist.auto_memory.topic import Topic, encode, parse
 
 SAYING = 1_000
@@ -132,7 +134,10 @@ def _planned(topic: Topic, present: Mapping[str, Topic], here: Here, case: Case,
     verdict = judge(change, case)
     if isinstance(verdict, Refused):
         return "; ".join(verdict.reasons)
-    made = parse(topic.path, verdict.change.after or b"")
+    data = verdict.change.after or b""
+    if len(data) > MAX_FILE:
+        return f"it would have {len(data):,} bytes, more than a memory may have ({MAX_FILE:,})"
+    made = parse(topic.path, data)
     where = known.find(made.body)
     if where:
         return f"{where} says it already"
@@ -146,10 +151,4 @@ def _planned(topic: Topic, present: Mapping[str, Topic], here: Here, case: Case,
 def _placed(item: Item, taken: set[str]) -> Item:
     """The memory at a path that no other has."""
     change = item.change
-    path = free_path(change.path, taken)
-    return item if path == change.path else _at(item, path)
-
-
-def _at(item: Item, path: str) -> Item:
-    change = Change(path=path, before=None, after=item.change.after)
-    return Item(change=change, name=item.name, kind=item.kind, description=item.description, waits=item.waits, remarks=item.remarks)
+    return replace(item, change=replace(change, path=free_path(change.path, taken)))

@@ -106,8 +106,11 @@ def _last_by_import(memory: AutoMemory, present: Sequence[str], wanted: Sequence
 
 def carry_out(memory: AutoMemory, plan: ImportPlan) -> Written:
     """Do an import, as one change of the history. Raises WriteConflict, StoreError."""
-    count = len(plan.items)
-    why = Why(actor="import", what=f"import: {count} {'memory' if count == 1 else 'memories'} of {DIALECTS[plan.dialect].title} from {plan.source}")
+    count = sum(1 for item in plan.items if not item.waits) or len(plan.items)
+    why = Why(
+        actor="import",
+        what=f"import: {count} {'memory' if count == 1 else 'memories'} of {DIALECTS[plan.dialect].title} from {plan.source}",
+    )
     return memory.write([item.change for item in plan.items], why)
 
 
