@@ -26,6 +26,10 @@ REVIEWED_KEPT = 5_000
 """Fingerprints of accepted texts that are remembered; the newest."""
 
 
+NOBODY = Evidence()
+"""No session stands behind a change."""
+
+
 class Written(Struct, frozen=True, kw_only=True):
     """What came of some changes."""
 
@@ -91,7 +95,7 @@ class AutoMemory:
         self._report(written, why, tell)
         return written
 
-    def case(self, actor: Actor, said: Evidence = Evidence()) -> Case:
+    def case(self, actor: Actor, said: Evidence = NOBODY) -> Case:
         """What the gate would judge a change of this actor by now."""
         return Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
 

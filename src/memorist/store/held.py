@@ -75,10 +75,10 @@ class HeldFiles:
         self.settle()
         self._disk.append(path, data)
 
-    def scan(self, folder: Path) -> list[tuple[str, FileFacts]]:
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
         """As `DiskFiles.scan`."""
         self.settle()
-        return self._disk.scan(folder)
+        return self._disk.scan(folder, limit=limit)
 
     def remove(self, path: Path) -> None:
         """As `DiskFiles.remove`."""
