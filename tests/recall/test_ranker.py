@@ -22,8 +22,15 @@ from memorist.recall.index.run import Ranker
 
 MEMORIES = [
     Entry(id="deploy.md", title="Deploying", description="How releases reach the servers", body="Run the pipeline, then watch the canary."),
-    Entry(id="tests.md", title="Testing", description="What to run before a commit", body="Use pytest with two workers; the database is mocked."),
-    Entry(id="style.md", title="Writing style", description="The user's taste", body="Short sentences. No releases notes in commit messages."),
+    Entry(
+        id="tests.md",
+        title="Testing",
+        description="What to run before a commit",
+        body="Use pytest with two workers; the database is mocked.",
+    ),
+    Entry(
+        id="style.md", title="Writing style", description="The user's taste", body="Short sentences. No releases notes in commit messages."
+    ),
     Entry(id="zh.md", title="部署说明", description="数据库迁移", body="先备份数据库，然后运行迁移脚本。"),
     Entry(id="code.md", title="readAll", body="The function read_all in src/core/fork_lane.py drops the last line."),
 ]
@@ -183,7 +190,7 @@ def test_an_entry_with_an_old_fingerprint_is_not_read(tmp_path: Path) -> None:
         assert ids(ranker, "second") == ["a"]
 
 
-WORDS = st.sampled_from("alpha beta gamma delta read_all readAll 数据库 a.b/c ? Ana".split())
+WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "read_all", "readAll", "数据库", "a.b/c", "?", "Ana"])
 ENTRIES = st.lists(
     st.builds(
         lambda id, title, body, author, place: Entry(
@@ -203,17 +210,16 @@ ENTRIES = st.lists(
 @given(st.lists(ENTRIES, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=4))
 def test_syncing_step_by_step_gives_what_one_sync_gives(steps: list[list[Entry]], query: list[str]) -> None:
     """The index is a function of the entries, whatever it held before: same answers, scores and reasons."""
-    with TemporaryDirectory() as folder:
-        with Ranker(Path(folder) / "steps") as grown, Ranker(Path(folder) / "once") as fresh:
-            for step in steps:
-                grown.sync(step)
-            fresh.sync(steps[-1])
+    with TemporaryDirectory() as folder, Ranker(Path(folder) / "steps") as grown, Ranker(Path(folder) / "once") as fresh:
+        for step in steps:
+            grown.sync(step)
+        fresh.sync(steps[-1])
 
-            expected = fresh.search(" ".join(query), 20)
-            assert [found.id for found in grown.search(" ".join(query), 20)] == [found.id for found in expected]
-            for mine, theirs in zip(grown.search(" ".join(query), 20), expected, strict=True):
-                assert (mine.matched, mine.why) == (theirs.matched, theirs.why)
-                assert mine.score == pytest.approx(theirs.score)
+        found, expected = (ranker.search(" ".join(query), 20) for ranker in (grown, fresh))
+        assert [each.id for each in found] == [each.id for each in expected]
+        for mine, theirs in zip(found, expected, strict=True):
+            assert (mine.matched, mine.why) == (theirs.matched, theirs.why)
+            assert mine.score == pytest.approx(theirs.score)
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +231,10 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
 
 
 @settings(max_examples=150, deadline=None)
-@given(query=st.text(max_size=200) | st.sampled_from(['"', "a OR", "NEAR(", "x*", "title:", "'; drop table words; --", "\0", "\ud800", "数", "(" * 500]))
+@given(
+    query=st.text(max_size=200)
+    | st.sampled_from(['"', "a OR", "NEAR(", "x*", "title:", "'; drop table words; --", "\0", "\ud800", "数", "(" * 500])
+)
 def test_no_question_is_an_error(asked: Ranker, query: str) -> None:
     """Every text is only words to look for."""
     assert len(asked.search(query, 3)) <= 3
