@@ -17,6 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ORDER = [
     "errors",
     "core",
+    "safety",
     "ports",
     "clock",
     "formats",
@@ -27,6 +28,7 @@ ORDER = [
     "store",
     "session_memory",
     "compaction",
+    "auto_memory",
     "recall",
     "settings",
     "configuration",

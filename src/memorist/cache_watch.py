@@ -15,6 +15,8 @@ class CacheWatch:
     def __init__(self) -> None:
         self._before: Sent | None = None
         self._now: Sent | None = None
+        self._about: JsonObject = {}
+        """The last request without its history."""
         self._usage: Usage | None = None
         self._began = 0.0
         self._gap = 0.0
@@ -26,7 +28,10 @@ class CacheWatch:
         old ones.
         """
         self._before = self._now
-        self._now = sent({key: as_sent(value) for key, value in body.items() if key != history})
+        about = {key: value for key, value in body.items() if key != history}
+        if self._now is None or about != self._about:
+            self._about = as_sent(about)
+            self._now = sent(self._about)
         self._gap, self._began = now - self._began, now
         self._rewritten = self._rewritten or rewritten
 

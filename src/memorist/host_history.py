@@ -26,6 +26,7 @@ WINDOW = 8
 """How many of the newest known entries are compared: more than the cache marks (4) that a request may carry."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
+_sound = msgspec.json.Encoder().encode
 
 
 class Entry(Struct, frozen=True):
@@ -50,8 +51,12 @@ class News(Struct, frozen=True):
 
 def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
     """A copy of a part of a request as it goes over the wire: the SDKs' reply objects, which hosts put back into the history, become plain objects."""
-    if isinstance(value, dict):
-        return {key: as_sent(inner) for key, inner in value.items()}
+    kind = type(value)
+    if kind is str:
+        return value
+    if kind is dict or isinstance(value, dict):
+        # Most values are texts; a call for each of them would cost more than the copy.
+        return {key: inner if type(inner) is str else as_sent(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [as_sent(inner) for inner in value]
     if hasattr(value, "model_dump"):
@@ -62,7 +67,7 @@ def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns int
 def sound(item: object) -> object:
     """The entry itself, or, where it holds half an emoji (a lone surrogate, which no JSON can carry), a copy with a question mark in its place."""
     try:
-        _encode(item)
+        _sound(item)
     except UnicodeEncodeError:
         return _mended(item)
     except TypeError:
@@ -84,10 +89,8 @@ def _mended(value: object) -> object:
 
 def fingerprint(message: Message) -> str:
     """Sixteen hex digits for what a message says: role, texts, calls and results; not its extras, so that an echo of a reply is the same."""
-    digest = hashlib.blake2b(message.role.encode(), digest_size=8)
-    for part in _said(message):
-        digest.update(b"\0" + part.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    said = "\0".join((message.role, *_said(message)))
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _said(message: Message) -> Iterator[str]:
@@ -114,6 +117,9 @@ class HostHistory:
         self._known = set(known)
         self._seen: Counter[str] = Counter()
         self._echo: deque[Message] = deque()
+        self._spare: list[Any] | None = None
+        self.unchanged = 0
+        """How many entries at the start of the history were exactly so in the request before."""
 
     @property
     def items(self) -> list[Any]:
@@ -125,19 +131,34 @@ class HostHistory:
         """The entries themselves, not to be changed: for looking, and for lists made from them."""
         return self._items
 
+    def make_spare(self) -> None:
+        """Copy the list of entries for the next request ahead of it, at a time when nobody waits: in a long history that takes more than all the rest."""
+        self._spare = list(self._items)
+
+    def taken_spare(self) -> list[Any]:
+        """As `items`; made of the spare copy where there is one, so that it costs time only in what is new."""
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return self.items
+        start = max(0, len(spare) - WINDOW)  # older entries are never brought up to date
+        spare[start:] = self._items[start:]
+        return spare
+
     def sent(self, items: Sequence[Any]) -> News:
         """Take the history of a request that is about to be sent, and tell what is new in it."""
         start = self._common(items)
         if start is None:
             self._items = []
+            self._spare = None
             self._seen.clear()
             self._echo.clear()
+            self.unchanged = 0
             return News(self._take(items), rewritten=True)
         return News(self._take(items[start:]))
 
     def observed(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Take a reply; the entries that echo it in the next request are not new then. Gives the messages with their ids."""
-        named = tuple(self._named(message) for message in messages)
+        named = tuple(self._named(message, fingerprint(message)) for message in messages)
         self._known.update(message.id for message in named)
         self._echo.extend(named)
         return named
@@ -147,14 +168,17 @@ class HostHistory:
         count = len(self._items)
         if len(items) < count:
             return None
-        first = max(0, count - WINDOW)
-        for index in range(first, count):
+        self.unchanged = count
+        for index in range(max(0, count - WINDOW), count):
+            if items[index] == self._items[index]:
+                continue  # the usual case, and cheap: the texts in both are the same objects
             now = sound(as_sent(items[index]))
             if now == self._items[index]:
                 continue
             if self._fingerprints(now, index) != self._fingerprints(self._items[index], index):
                 return None
             self._items[index] = now
+            self.unchanged = min(self.unchanged, index)
         return count
 
     def _fingerprints(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
@@ -179,11 +203,13 @@ class HostHistory:
 
     def _known_as(self, message: Message) -> Message:
         """The message with its id: that of the observed reply which it echoes, or the next one for what it says."""
-        if self._echo and self._echo[0].id.partition("-")[0] == fingerprint(message):
+        if self._echo and (self._echo[0].role, self._echo[0].blocks) == (message.role, message.blocks):
             return replace(message, id=self._echo.popleft().id)
-        return self._named(message)
-
-    def _named(self, message: Message) -> Message:
         mark = fingerprint(message)
+        if self._echo and self._echo[0].id.partition("-")[0] == mark:
+            return replace(message, id=self._echo.popleft().id)
+        return self._named(message, mark)
+
+    def _named(self, message: Message, mark: str) -> Message:
         self._seen[mark] += 1
         return replace(message, id=f"{mark}-{self._seen[mark]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -58,6 +59,7 @@ class Session:
         self._view = View(window, self._history, journal.compactor, layout=journal.layout, files=journal.world.files)
         self._request: JsonObject | None = None
         self._last: JsonObject | None = None
+        self._spent: JsonObject | None = None
         self._tried_again = False
         self._about: tuple[object, ...] = ()
         self._watch = CacheWatch()
@@ -101,8 +103,9 @@ class Session:
         new in the history, not in what is old. Raises FormatError when the request is not of the session's format.
         """
         news = self._history.sent(self._items(request))
-        self.following.meter.factor = family_factor(str(request.get("model", "")))
-        if news.rewritten and self.following.messages:
+        following = self._journal.following
+        following.meter.factor = family_factor(str(request.get("model", "")))
+        if news.rewritten and following.messages:
             kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
         for message in news.messages:
@@ -110,7 +113,7 @@ class Session:
         self._view.take(news)
         self._know(request)
         self._tried_again = False
-        if self._journal.compacts:
+        if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
             await self._fit()
         return self._to_send(request, rewritten=news.rewritten)
 
@@ -134,10 +137,18 @@ class Session:
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request = request
+        if marks:
+            self._spent = self._last
+            asyncio.get_running_loop().call_soon(self._while_waiting)
         shown = self._view.body(request, self._codec.history_key(), marks=marks)
         self._last = self._provider.edited(shown, self._limits, self.following.tokens, self._view.messages)
         self._watch.sending(self._last, self._codec.history_key(), self._journal.world.clock.now(), rewritten=rewritten)
         return self._last
+
+    def _while_waiting(self) -> None:
+        """The host waits for its model: time to make ready for its next request, and to take apart the last but one."""
+        self._spent = None
+        self._view.make_ready()
 
     async def observe(self, reply: object) -> None:
         """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in the background when one is due.

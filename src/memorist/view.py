@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from memorist.compaction.call import Call, Done
 from memorist.compaction.marks import host_marks, mark
 from memorist.compaction.recorded import found
 from memorist.compaction.run import Compactor
-from memorist.core.messages import JsonObject, Message
+from memorist.core.messages import JsonObject, Message, ToolResult
 from memorist.errors import StoreError
 from memorist.formats import memorist_jsonl
 from memorist.host_history import WINDOW, Entry, HostHistory, News
@@ -21,6 +21,9 @@ from memorist.ports import Files
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.window import Window
+
+LONG = 256
+"""Entries of a history that takes longer to copy than to ask for a copy ahead of time."""
 
 
 class Kept(Struct, frozen=True):
@@ -43,6 +46,9 @@ class View:
         self._host_marks = False
         self._same = 0
         """Entries at the start of the history that stand as in the last request."""
+        self._settled = False
+        """Whether the last request had a mark at its end, so that a longer one may have."""
+        self._model: object = None
 
     @property
     def changed(self) -> bool:
@@ -63,20 +69,19 @@ class View:
             self._compactor.joined(order[:answered])
         if news.rewritten:
             self._window.restart(news.entries)
-            self._same = 0
+            self._same, self._settled = 0, False
             self._forget()
         else:
             self._window.take(news.entries)
             self._take_up(news.entries)
         self._offload(news.entries)
-        first = self._window.first
-        if self.changed and first is not None and first.role == "assistant":
+        if self.changed and (first := self._window.first) is not None and first.role == "assistant":
             # A compaction by hand kept nothing, and the reply that it came after is the first to be shown.
             self._show([self._compactor.lead(), *self._window.messages])
 
     def _offload(self, entries: Sequence[Entry]) -> None:
         recent = [message for entry in entries for message in entry.messages]
-        if not any(message.tool_results for message in recent):
+        if not any(isinstance(block, ToolResult) for message in recent for block in message.blocks):
             return
         shown = self._compactor.offload(recent)
         if shown is not None:
@@ -94,7 +99,7 @@ class View:
 
     def _show(self, messages: Sequence[Message]) -> None:
         known = {id(message) for message in self._window.messages}
-        self._same = min(self._same, self._window.rewrite(messages))
+        self._same, self._settled = min(self._same, self._window.rewrite(messages)), False
         kept = [Kept(message.id, None if id(message) in known else message) for message in self._window.messages]
         try:
             self._files.write(self._layout.window, msgspec.json.encode(kept))
@@ -104,22 +109,35 @@ class View:
 
     def body(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
         """The request to send: the very same object where nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
-        body = {**request, key: self._window.items()} if self._window.changed else request
-        if marks:
+        if self._window.changed:
+            body = {**request, key: self._window.items()}
+            body = self._marked(body, list) if marks else body
+        elif marks:
             # The host's entries may be objects of an SDK; the history has them as they are sent.
-            plain = body if self._window.changed else {**request, key: self._history.entries}
-            body = self._marked(plain)
+            body = self._marked({**request, key: self._history.entries}, lambda _: self._history.taken_spare())
             if body.get(key) is self._history.entries:
-                body = {**body, key: self._history.items}
+                body[key] = self._history.taken_spare()
+        else:
+            body = request
         self._same = len(body[key]) if isinstance(body.get(key), list) else 0
         return body
 
-    def _marked(self, body: JsonObject) -> JsonObject:
+    def _marked(self, body: JsonObject, copied: Callable[[list[Any]], list[Any]]) -> JsonObject:
         """Breakpoints for a host that sets none. One that does knows its own ways, and is left alone from then on."""
-        start = max(0, self._same - WINDOW)
+        start = max(0, self._same - WINDOW) if self._window.changed else self._history.unchanged
         if not self._host_marks and (body.get("cache_control") or host_marks(body, start)):
             self._host_marks = True
-        return body if self._host_marks else mark(body, same=self._same, bare=len(body["messages"]))
+        if self._host_marks:
+            return body
+        messages, settled = body["messages"], self._settled and body.get("model") == self._model
+        marked = mark(body, same=self._same, bare=len(messages), settled=settled, copied=copied)
+        self._settled, self._model = marked["messages"] is not messages, body.get("model")
+        return marked
+
+    def make_ready(self) -> None:
+        """What the next request will need anyway, done while the host waits for its model."""
+        if not self._window.changed and len(self._history.entries) >= LONG:
+            self._history.make_spare()
 
     def items(self) -> list[Any]:
         """The history as it was last sent."""

@@ -197,3 +197,24 @@ def test_a_strict_provider_takes_the_marked_request() -> None:
     history = [said("go"), said(text("ok"), role="assistant"), said(*[text(f"r{index}") for index in range(40)])]
 
     assert check("anthropic", mark(body(*history), same=1), window=200_000, tokens=10_000) is None
+
+
+def test_what_is_known_to_be_long_is_not_measured_again() -> None:
+    """A mark stood at the end of the unchanged beginning, so one may stand at any later message; a system prompt is measured still."""
+    history = [said(text("a")), said(text("b"), role="assistant"), said(text("c"))]
+
+    assert places(mark(body(*history, system="Short."), same=1)) == []
+    settled = mark(body(*history, system="Short."), same=1, settled=True)
+    assert places(settled) == [(2, 0)]
+    assert settled["system"] == "Short."
+
+
+def test_the_callers_copy_of_the_messages_gets_the_marks() -> None:
+    """A caller that has a copy already need not make another."""
+    request = body(said(text(LONG)))
+    ready = list(request["messages"])
+    marked = mark(request, copied=lambda _: ready)
+
+    assert marked["messages"] is ready
+    assert places(marked) == [(0, 0)]
+    assert places(request) == []

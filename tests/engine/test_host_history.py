@@ -124,3 +124,44 @@ def test_a_host_that_changes_its_entries_later_does_not_change_what_was_sent() -
     entry["content"][0]["text"] = "changed"
 
     assert history.items == [user("one")]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 12), st.booleans(), st.booleans()), max_size=8))
+def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(steps: list[tuple[int, bool, bool]]) -> None:
+    """Whenever the copy was made, and however the host's marks moved since: the list is what was sent last, and later requests leave it alone."""
+    history, items, taken = HostHistory(ANTHROPIC), list[Any](), list[tuple[list[Any], list[Any]]]()
+    for count, ahead, marked in steps:
+        items = [user(item["content"][0]["text"]) for item in items] + [user(str(len(items) + new)) for new in range(count)]
+        items[-1] = user(str(len(items) - 1), marked=marked)
+        history.sent(items)
+        taken.append((history.taken_spare(), list(items)))
+        if ahead:
+            history.make_spare()
+
+    assert all(given == sent for given, sent in taken)
+    assert len({id(given) for given, _ in taken}) == len(taken)
+
+
+def test_a_rewritten_history_is_not_sent_from_an_older_copy() -> None:
+    """A copy made ahead of a request is of no use when the host starts anew."""
+    history = HostHistory(ANTHROPIC)
+    history.sent([user("one"), assistant("two"), user("three")])
+    history.make_spare()
+    history.sent([user("other")])
+
+    assert history.taken_spare() == [user("other")]
+
+
+def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:
+    """An object that says what it is on the wire becomes that, wherever it stands."""
+
+    class Block:
+        def model_dump(self, **_: object) -> dict[str, Any]:
+            return {"type": "text", "text": "two"}
+
+    history = HostHistory(ANTHROPIC)
+    history.sent([user("one"), {"role": "assistant", "content": (Block(),)}])
+
+    assert history.items == [user("one"), assistant("two")]
+    assert texts(history, [user("one"), {"role": "assistant", "content": [Block()]}, user("three")]) == ["three"]

@@ -229,6 +229,36 @@ async def test_the_notes_are_private(tmp_path: Path) -> None:
     assert stat.S_IMODE((play.folder / "transcript.jsonl").stat().st_mode) == 0o600
 
 
+@pytest.mark.covers("EN-1", "CP-18")
+async def test_a_request_that_was_given_stays_as_it_was(tmp_path: Path) -> None:
+    """Also in a long conversation, whose list of entries is copied ahead of the request: a host may keep what it has sent, or go on at once."""
+    messages: list[dict[str, Any]] = []
+    given: list[tuple[dict[str, Any], bytes]] = []
+    async with Memorist(model="structural", home=tmp_path) as engine:
+        session = await engine.open("s")
+        for number in range(200):
+            messages.append({"role": "user", "content": f"Question {number}: {PAGE[:500]}"})
+            request = await session.prepare({"model": "claude-opus-4-6", "max_tokens": 10, "messages": messages})
+            given.append((request, msgspec.json.encode(request)))
+            if number % 3:
+                await asyncio.sleep(0)
+            reply = {"id": f"r{number}", "type": "message", "role": "assistant", "content": [{"type": "text", "text": f"Answer {number}"}]}
+            await session.observe({**reply, "model": "m", "usage": {"input_tokens": 10, "output_tokens": 1}})
+            messages.append({"role": "assistant", "content": reply["content"]})
+
+    assert all(msgspec.json.encode(request) == sent for request, sent in given)
+    for number, (request, _) in enumerate(given):
+        plain = [{"role": each["role"], "content": _said(each)} for each in request["messages"]]
+        assert plain == [{"role": each["role"], "content": _said(each)} for each in messages[: 2 * number + 1]]
+    assert given[-1][0]["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert sum(b"cache_control" in msgspec.json.encode(each) for each in given[-1][0]["messages"]) == 1
+
+
+def _said(message: dict[str, Any]) -> str:
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
+
+
 @pytest.mark.covers("SM-14", "FM-5")
 async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path) -> None:
     """The transcript is followed again, nothing is taken twice, and growth counts from the last update."""

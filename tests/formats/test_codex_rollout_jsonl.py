@@ -160,6 +160,26 @@ optional = st.fixed_dictionaries(
         "odd": plain,
     },
 )
+custom = st.fixed_dictionaries({"type": st.just("custom_tool_call"), "name": plain, "input": plain, "call_id": plain})
+custom_answers = st.fixed_dictionaries({"type": st.just("custom_tool_call_output"), "call_id": plain, "output": plain})
+parts: st.SearchStrategy[Record] = st.fixed_dictionaries(
+    {"type": st.sampled_from(["output_text", "refusal"]), "text": plain}, optional={"annotations": st.just([])}
+)
+words = st.fixed_dictionaries(
+    {
+        "type": st.just("message"),
+        "role": st.sampled_from(["assistant", "user", "developer"]),
+        "content": st.lists(parts, max_size=3) | plain,
+    },
+    optional={"phase": plain | st.none()},
+)
+thoughts = st.fixed_dictionaries(
+    {
+        "type": st.just("reasoning"),
+        "summary": st.lists(st.fixed_dictionaries({"type": st.just("summary_text")}, optional={"text": plain | st.just(1)}), max_size=3),
+    },
+    optional={"content": st.none() | st.lists(plain, max_size=2), "encrypted_content": plain | st.none()},
+)
 arguments = st.sampled_from(['{"cmd":"ls"}', "{}", "not json", "[1]", ""])
 calls = st.fixed_dictionaries({"type": st.just("function_call"), "name": plain, "arguments": arguments, "call_id": plain})
 answers = st.fixed_dictionaries(
@@ -168,14 +188,15 @@ answers = st.fixed_dictionaries(
 
 
 @pytest.mark.covers("FM-4", "FM-2")
-@settings(max_examples=60, deadline=None)
-@given(calls | answers, optional)
-def test_the_short_way_to_read_calls_and_answers_changes_nothing(payload: Record, more: Record) -> None:
-    """A call or answer in a rollout is the message that the wire format makes of it, with its line's facts added."""
+@settings(max_examples=200, deadline=None)
+@given(calls | answers | custom | custom_answers | words | thoughts, optional)
+def test_the_short_way_to_read_items_changes_nothing(payload: Record, more: Record) -> None:
+    """A call, an answer, words or reasoning in a rollout are the message that the wire format makes of them, with its line's facts added."""
     (found,) = messages(entries_of(meta(), item({**payload, **more})))
     expected = read_item({**payload, **more}, "item-2")
     facts = {"timestamp": found.timestamp, "line": found.line, "reply_id": found.reply_id}
     assert found == replace(expected, **facts)
+    assert (found.reply_id is None) == (found.origin.value != "model")
     assert found.timestamp == 1770091506.5
     assert found.line == 2
 

@@ -247,3 +247,21 @@ def test_markdown_is_turned_into_plain_sentences(session: Any) -> None:
 
     assert "Use SQLite, it needs no server." in text
     assert not any(sign in text for sign in ("```", "**", "\n---", "x = 1"))
+
+
+def test_a_ledger_that_is_read_late_says_the_same(told: Any) -> None:
+    """Messages wait to be looked into until somebody reads; what is found in them does not depend on when that is."""
+    late, at_once = told(), told()
+    for session in (late, at_once):
+        for number in range(90):
+            session.user(f"Please fix the importer, part {number}.").says("I will read the loop in src/importer.py first.")
+            session.runs(f"pytest tests/test_{number}.py", "1 failed", error=True).edits(
+                f"/home/dev/project/src/part_{number}.py", "a", "b"
+            )
+            if number == 50:
+                session.ledger.boundary(150_000)
+            if session is at_once:
+                assert session.ledger.turns.count == number + 1
+
+    assert late.ledger.messages == at_once.ledger.messages
+    assert late.notes() == at_once.notes()

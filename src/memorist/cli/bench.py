@@ -28,6 +28,8 @@ BENCHES = {
     "cache": "cache",
     "prepare": "preparing",
     "recall": "recall",
+    "extract": "extract",
+    "secrets": "secrets",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

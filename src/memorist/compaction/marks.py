@@ -9,9 +9,10 @@ At most four in all. Marks that the host set stay where they are, as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, islice
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -45,18 +46,28 @@ class Place(Struct, frozen=True, order=True):
     block: int = 0
 
 
+@lru_cache(maxsize=64)
 def minimum_tokens(model: str) -> int:
     """The shortest prefix that the provider caches for this model (claude-code.md section 3.1); 1,024 where no model is named there."""
     lowered = model.lower()
     return next((minimum for pattern, minimum in _MINIMA if pattern.search(lowered)), _MINIMUM)
 
 
-def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m") -> JsonObject:
+def mark(
+    body: JsonObject,
+    *,
+    same: int = 0,
+    bare: int = 0,
+    ttl: Lifetime = "5m",
+    settled: bool = False,
+    copied: Callable[[list[Any]], list[Any]] = list,
+) -> JsonObject:
     """The request with its cache breakpoints; `body` and everything in it stay as they are, and unchanged entries are shared.
 
     `same` is the number of entries at the start of `messages` that stand as in the request before this one (0 for the first): all that it had where
     the history only grew, fewer where something in it was edited. The first `bare` entries are known to carry none of the host's marks, and are
-    not looked through again.
+    not looked through again. `settled` says that a mark stood at the end of the unchanged beginning: what is as long is not measured again. `copied`
+    gives the list of messages to put marks into, for a caller that has a copy already.
 
     A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four are there
     already, and where its lifetime would break the order of the host's own (longer before shorter).
@@ -64,14 +75,14 @@ def mark(body: JsonObject, *, same: int = 0, bare: int = 0, ttl: Lifetime = "5m"
     host = host_marks(body, bare)
     automatic = isinstance(body.get("cache_control"), dict)
     free = MARKS - len(host) - automatic
-    marked = body
+    marks: dict[Place, Lifetime] = {}
     for place in _wanted(body, same, automatic=automatic):
-        lifetime = _fitting(place, host, ttl)
-        if free <= 0 or place in host or lifetime is None:
+        if not (settled and place.part == 2) and not _reaches(body, place):
             continue
-        marked = _with_mark(marked, place, lifetime)
-        free -= 1
-    return marked
+        lifetime = _fitting(place, host, ttl) if host else ttl
+        if len(marks) < free and place not in host and lifetime is not None:
+            marks[place] = lifetime
+    return _with_marks(body, marks, copied) if marks else body
 
 
 def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
@@ -90,8 +101,7 @@ def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
     between = _between(messages, same)
     if between is not None and between not in wanted:
         wanted.append(between)
-    needed = minimum_tokens(str(body.get("model", ""))) * BYTES_PER_TOKEN / family_factor(str(body.get("model", "")))
-    return [place for place in wanted if _reaches(body, place, needed)]
+    return wanted
 
 
 def _list(value: object) -> Sequence[object]:
@@ -123,8 +133,12 @@ def _between(messages: Sequence[object], same: int) -> Place | None:
     """The end of the unchanged beginning, where so much follows that the look-back from the last mark would not find what was written there."""
     if not 0 < same < len(messages):
         return None
-    following = accumulate(len(_content(message)) for message in messages[same:])
-    return _last_markable(messages, same) if any(blocks > STRIDE for blocks in following) else None
+    blocks = 0
+    for entry in range(same, len(messages)):
+        blocks += len(_content(messages[entry]))
+        if blocks > STRIDE:
+            return _last_markable(messages, same)
+    return None
 
 
 def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
@@ -136,7 +150,9 @@ def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
                 found[Place(part, index)] = lifetime
     for entry, message in enumerate(_list(body.get("messages"))[start:], start):
         content = message.get("content") if isinstance(message, dict) else None
-        for index, block in enumerate(_list(content)):
+        if not isinstance(content, list):
+            continue
+        for index, block in enumerate(content):
             if (lifetime := _lifetime(block)) is not None:
                 found[Place(2, entry, index)] = lifetime
     return found
@@ -149,7 +165,9 @@ def _lifetime(block: object) -> str | None:
     if isinstance(own, dict):
         return str(own.get("ttl", "5m"))
     inner = block.get("content")
-    return next((lifetime for part in reversed(_list(inner)) if (lifetime := _lifetime(part)) is not None), None)
+    if not isinstance(inner, list):
+        return None
+    return next((lifetime for part in reversed(inner) if (lifetime := _lifetime(part)) is not None), None)
 
 
 def _fitting(place: Place, host: Mapping[Place, str], asked: Lifetime) -> Lifetime | None:
@@ -170,22 +188,51 @@ def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
         yield from islice(entries, place.entry + 1) if part == place.part else entries
 
 
-def _reaches(body: JsonObject, place: Place, needed: float) -> bool:
-    """Whether the prefix up to this place has the bytes that are needed; counted only until it has."""
+def _reaches(body: JsonObject, place: Place) -> bool:
+    """Whether the prefix up to this place is as long as the model caches; counted only until it is, and only encoded where the texts alone do not tell."""
+    model = str(body.get("model", ""))
+    needed = minimum_tokens(model) * BYTES_PER_TOKEN / family_factor(model)
+    size = 0
+    for entry in islice(body["messages"], place.entry + 1) if place.part == 2 else ():
+        size += _text_length(entry)
+        if size >= needed:
+            return True
     return any(size >= needed for size in accumulate(len(_encode(entry)) for entry in _prefix(body, place)))
 
 
-def _with_mark(body: JsonObject, place: Place, ttl: Lifetime) -> JsonObject:
-    """The body with one more mark on a system block or a message's block."""
-    control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+def _text_length(entry: object) -> int:
+    """Characters of an entry's texts: its encoded form has at least as many bytes."""
+    if isinstance(entry, dict):
+        entry = entry.get("content", entry.get("text"))
+    if isinstance(entry, str):
+        return len(entry)
+    size = 0
+    for block in _list(entry):
+        if isinstance(block, dict):
+            text = block.get("text", block.get("content"))
+            size += len(text) if isinstance(text, str) else 0
+    return size
+
+
+def _with_marks(body: JsonObject, marks: Mapping[Place, Lifetime], copied: Callable[[list[Any]], list[Any]]) -> JsonObject:
+    """The body with more marks on system blocks and messages' blocks. Each list is copied once: the history may be long."""
+    marked = dict(body)
+    for place, ttl in marks.items():
+        control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+        key = "system" if place.part == 1 else "messages"
+        value = marked[key]
+        if isinstance(value, str):
+            value = marked[key] = [{"type": "text", "text": value}]
+        elif value is body[key]:
+            value = marked[key] = copied(value) if place.part == 2 else list(value)
+        value[place.entry] = _marked_entry(value[place.entry], place, control)
+    return marked
+
+
+def _marked_entry(entry: JsonObject, place: Place, control: JsonObject) -> JsonObject:
     if place.part == 1:
-        value = body["system"]
-        system = [{"type": "text", "text": value}] if isinstance(value, str) else list(value)
-        system[place.entry] = {**system[place.entry], "cache_control": control}
-        return {**body, "system": system}
-    messages = list(body["messages"])
-    blocks = list(_content(messages[place.entry]))
+        return {**entry, "cache_control": control}
+    blocks = list(_content(entry))
     block = blocks[place.block]
     blocks[place.block] = {**block, "cache_control": control} if isinstance(block, dict) else block
-    messages[place.entry] = {**messages[place.entry], "content": blocks}
-    return {**body, "messages": messages}
+    return {**entry, "content": blocks}

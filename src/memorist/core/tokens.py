@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -36,6 +37,7 @@ _CLAUDE_NEW = re.compile(r"claude.*?(?:-4-[789]\b|-(?:opus|sonnet|haiku|fable|my
 _encode = msgspec.json.Encoder().encode
 
 
+@lru_cache(maxsize=64)
 def family_factor(model: str) -> float:
     """How many tokens of this model one estimated token is.
 

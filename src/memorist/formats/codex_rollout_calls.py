@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from memorist.core.messages import JsonObject, Message, Origin, Text, ToolResult, ToolUse
 from memorist.formats.jsonl import epoch
@@ -29,25 +29,42 @@ class _Call(_Extras, tag="function_call"):
     call_id: str
 
 
+class _CustomCall(_Extras, tag="custom_tool_call"):
+    name: str
+    arguments: str = field(name="input")
+    call_id: str
+
+
 class _Answer(_Extras, tag="function_call_output"):
     call_id: str
     output: str
 
 
+class _CustomAnswer(_Extras, tag="custom_tool_call_output"):
+    call_id: str
+    output: str
+
+
 class _CallLine(Struct):
-    payload: _Call
+    payload: _Call | _CustomCall
     timestamp: datetime
 
 
 class _AnswerLine(Struct):
-    payload: _Answer
+    payload: _Answer | _CustomAnswer
     timestamp: datetime
 
 
 _call = msgspec.json.Decoder(_CallLine).decode
 _answer = msgspec.json.Decoder(_AnswerLine).decode
-_CALL_WIRE = read_item({"type": "function_call", "call_id": "", "name": "", "arguments": ""}, "").wire
-_ANSWER_WIRE = read_item({"type": "function_call_output", "call_id": "", "output": ""}, "").wire
+_CALL_WIRES = {
+    _Call: read_item({"type": "function_call", "call_id": "", "name": "", "arguments": ""}, "").wire,
+    _CustomCall: read_item({"type": "custom_tool_call", "call_id": "", "name": "", "input": ""}, "").wire,
+}
+_ANSWER_WIRES = {
+    _Answer: read_item({"type": "function_call_output", "call_id": "", "output": ""}, "").wire,
+    _CustomAnswer: read_item({"type": "custom_tool_call_output", "call_id": "", "output": ""}, "").wire,
+}
 _MODEL, _TOOL = Origin.MODEL, Origin.TOOL
 
 
@@ -65,7 +82,7 @@ def read_call(data: bytes, number: int, reply: str, model: str | None) -> Messag
         reply_id=reply,
         model=model,
         line=number,
-        wire=_CALL_WIRE,
+        wire=_CALL_WIRES[type(item)],
     )
 
 
@@ -80,7 +97,7 @@ def read_answer(data: bytes, number: int) -> Message:
         origin=_TOOL,
         timestamp=epoch(record.timestamp),
         line=number,
-        wire=_ANSWER_WIRE,
+        wire=_ANSWER_WIRES[type(item)],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -15,7 +16,7 @@ from memorist.formats.openai_responses_items import CALLS, MESSAGE_KINDS, OUTPUT
 from memorist.formats.recorded import Head, Line
 
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
-COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, CALL, ANSWER, UNTYPED = range(7, 16)
+COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, CALL, ANSWER, SAID, THOUGHT, UNTYPED = range(7, 18)
 """Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients wrote them."""
 
 _KINDS = ("", " ", "response_item", "item", "user_message", "agent_message", "agent_reasoning")
@@ -28,13 +29,22 @@ _MORE_KINDS = (
     "task_started",
     "call",
     "answer",
+    "said",
+    "thought",
     "untyped",
 )
 _EVENTS = {kind: code for code, kind in enumerate((*_KINDS, *_MORE_KINDS)) if code in (4, 5, 6, COUNT, ROLLBACK, STARTED)}
 _EVENTS["turn_started"] = STARTED
 _RECORDS = {"response_item": ITEM, "compacted": COMPACTED, "turn_context": CONTEXT, "session_meta": META}
-_CALLS = {"function_call": CALL, "function_call_output": ANSWER}
-_ITEM_CODES = frozenset({ITEM, BARE_ITEM, CALL, ANSWER})
+_ITEMS = {
+    "function_call": CALL,
+    "custom_tool_call": CALL,
+    "function_call_output": ANSWER,
+    "custom_tool_call_output": ANSWER,
+    "message": SAID,
+    "reasoning": THOUGHT,
+}
+_ITEM_CODES = frozenset({ITEM, BARE_ITEM, CALL, ANSWER, SAID, THOUGHT})
 _ITEM_KINDS = MESSAGE_KINDS | CALLS.keys() | OUTPUTS.keys() | {"reasoning"}
 _UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigger", "other"})
 """Items that a client leaves out of its history (codex.md sections 3.1 and 3.8)."""
@@ -42,16 +52,12 @@ _TELLING = (CONTEXT, STARTED, META, UNTYPED)
 _MOST_KINDS = 250
 KEPT_BYTES = 16 * 1024 * 1024
 """Bytes of lines that are kept from the first pass, so that files up to about this size are read from the disk once."""
-_TYPE, _PAYLOAD = b'"type":"', b'"payload":{"type":"'
+_start = re.compile(
+    rb'\{"timestamp":"[^"]{1,40}",("type":"(?:[^"]{1,40}","payload":\{"type":"[^"]{1,60}|turn_context","payload":\{))"'
+).match
+"""The bytes that tell what a line is: its type and its payload's. A `turn_context`, which is long, is told by its type alone."""
 _BRACE = ord("}")
 """Stands before the end of a line that is not cut off."""
-KEPT_BYTES = 16 * 1024 * 1024
-"""Bytes of lines that are kept from the first pass, so that files up to about this size are read from the disk once."""
-_TYPE, _PAYLOAD = b'"type":"', b'"payload":{"type":"'
-_BRACE = ord("}")
-"""Stands before the end of a line that is not cut off."""
-_ENDS = (b"}\n", b"}", b"}\r\n")
-"""How a line that is not cut off ends."""
 
 
 class _Payload(Struct, gc=False):
@@ -133,9 +139,8 @@ def build(lines: Iterable[Line]) -> Index:
         if problem or not data or data.isspace():
             add_code(PROBLEM if problem else BLANK)
             continue
-        payload = data.find(_PAYLOAD, 30, 160)
-        end = data.find(b'"', payload + len(_PAYLOAD), payload + 100) if payload > 0 and data[-2] == _BRACE else 0
-        start = data[data.find(_TYPE, 0, payload) : end] if end > 0 else b""
+        found = _start(data)
+        start = found[1] if found is not None and data[-2] == _BRACE else b""
         code = known.get(start, BLANK)
         if not code:
             code = _look(index, data)
@@ -193,7 +198,7 @@ def _known(probe: _Probe) -> tuple[str, int]:
     if kind == "event_msg":
         return inner, _EVENTS.get(inner, BLANK)
     if kind == "response_item":
-        return inner, BLANK if inner in _UNRECORDED else _CALLS.get(inner, ITEM)
+        return inner, BLANK if inner in _UNRECORDED else _ITEMS.get(inner, ITEM)
     return kind, _RECORDS.get(kind, BLANK)
 
 

@@ -25,7 +25,9 @@ from memorist.formats.codex_rollout_index import (
     PROBLEM,
     REASONING_EVENT,
     ROLLBACK,
+    SAID,
     STARTED,
+    THOUGHT,
     UNTYPED,
     USER_EVENT,
     Index,
@@ -33,6 +35,7 @@ from memorist.formats.codex_rollout_index import (
     turn_of,
 )
 from memorist.formats.codex_rollout_records import CompactedLine, CountLine, ItemLine, SpokenLine, TokenCounts, UndatedItemLine
+from memorist.formats.codex_rollout_said import read_said, read_thought
 from memorist.formats.harness import origin_of
 from memorist.formats.jsonl import FAILURES, MALFORMED, REPLACED, epoch, mended, reason, seconds
 from memorist.formats.openai_responses_items import read_item
@@ -44,9 +47,13 @@ _count = msgspec.json.Decoder(CountLine).decode
 _compacted = msgspec.json.Decoder(CompactedLine).decode
 _spoken = msgspec.json.Decoder(SpokenLine).decode
 
+_TYPED = {CALL: read_call, SAID: read_said, THOUGHT: read_thought}
+"""How the model's own items are read where they are of the usual shape."""
 _MODEL = Origin.MODEL
+_ASSISTANT, _ROLE_WITHIN = b'"role":"assistant"', 250
+"""What tells a message of the assistant, most of the messages, and where in its line."""
 _EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)
-_HISTORY_CODES = (ITEM, CALL, ANSWER)
+_HISTORY_CODES = (CALL, ANSWER, SAID, THOUGHT, ITEM)
 _LIVE_CODES = (*_HISTORY_CODES, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED)
 """What goes away with the turn that it belongs to."""
 
@@ -77,6 +84,7 @@ class _Reading:
         end, all_codes = self.last + 1, self.index.codes
         stretches = iter([*self.index.turns.stretches, (end, end)])
         first, after = next(stretches)
+        repeated = () if self.index.by_events else _EVENT_CODES
         for line in lines:
             number, data, _ = line
             if number >= end:
@@ -89,23 +97,24 @@ class _Reading:
                     yield self._item(code, number, data)
                 except FAILURES:
                     yield from self._after_mending(ITEM, number, data)
+            elif code > UNTYPED or (code in repeated and number < first):
+                yield Aside(self.names[code], number, data.rstrip())
             else:
                 yield from self._other(line, gone=number >= first)
 
     def _item(self, code: int, number: int, data: bytes) -> Message:
         """The message of a line with a history item. Raises one of `FAILURES`."""
-        if code == CALL:
-            if self.reply is None:
-                self.reply = f"{self.turn or 'reply'}-{number}"
-            return read_call(data, number, self.reply, self.model or None)
         if code == ANSWER:
             answer = read_answer(data, number)
             self.reply = None
             return answer
+        if code in _TYPED and (code != SAID or _ASSISTANT in data[:_ROLE_WITHIN]):
+            reply = self.reply or f"{self.turn or 'reply'}-{number}"
+            message = _TYPED[code](data, number, reply, self.model or None)
+            self.reply = reply
+            return message
         record = _item(data)
-        moment = record.timestamp
-        timestamp = moment.timestamp() if moment is not None and moment.tzinfo is not None else epoch(moment)
-        return self._message(read_item(record.payload, f"item-{number}"), timestamp, number)
+        return self._message(read_item(record.payload, f"item-{number}"), epoch(record.timestamp), number)
 
     def _other(self, line: Line, *, gone: bool) -> tuple[Entry, ...]:
         """The entry of any other line; none for a blank one. `gone` says that it belongs to a turn that was taken back."""
@@ -117,8 +126,6 @@ class _Reading:
             return ()
         if gone and code in _LIVE_CODES:
             return (Aside("rolled_back", number, data.rstrip()),)
-        if code > UNTYPED or (code in _EVENT_CODES and not self.index.by_events):
-            return (Aside(self.names[code], number, data.rstrip()),)
         try:
             return (self._entry(code, number, data),)
         except FAILURES:

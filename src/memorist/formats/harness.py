@@ -80,6 +80,7 @@ _LEADS: tuple[tuple[str, Origin], ...] = (
     ("critical: respond with text only", Origin.INJECTED),
 )
 """First words of texts that are harness text to their end."""
+_LEAD_WORDS = tuple(words for words, _ in _LEADS)
 
 _REQUEST_MARK = "## my request for codex:"
 _IDE_LEAD = "# context from my ide setup:"
@@ -90,6 +91,7 @@ _NESTING_LIMIT = 8
 """Closing tags looked at for one opening; keeps the search linear on hostile text."""
 
 _OPENING = re.compile(r"(?:^|(?<=>))[ \t]*<(" + "|".join(map(re.escape, _PARTS)) + r")(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
+_CLOSING = re.compile("</(?:" + "|".join(map(re.escape, _PARTS)) + ")>", re.IGNORECASE)
 _WHOLE = re.compile(r"\s*<(" + "|".join(map(re.escape, _WHOLES)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>", re.IGNORECASE)
 _INTERRUPTED = re.compile(r"\s*\[request interrupted by user[^\]\n]{0,40}\]", re.IGNORECASE)
 _HOOK = re.compile(
@@ -116,9 +118,8 @@ def typed_text(text: str) -> str:
 def _split(text: str) -> tuple[str, Origin]:
     """The typed text, and the origin of the whole."""
     lead = text[:_LEAD_LENGTH].lstrip().lower()
-    for words, origin in _LEADS:
-        if lead.startswith(words):
-            return "", origin
+    if lead.startswith(_LEAD_WORDS):
+        return "", next(origin for words, origin in _LEADS if lead.startswith(words))
     if lead.startswith("["):
         return _after_interruption(text)
     if lead.startswith("#"):
@@ -164,7 +165,8 @@ def _without_instructions(text: str, lead: str) -> str:
 
 def _without_parts(text: str) -> tuple[str, Origin | None]:
     """The text without its parts, and the origin of the first part; None, and the text as it came, where there is none."""
-    opening = _OPENING.search(text)
+    # Parts are closed, and a closing tag is found much faster than an opening one.
+    opening = _OPENING.search(text) if _CLOSING.search(text) else None
     if opening is None:
         return text, None
     kept: list[str] = []

@@ -37,6 +37,7 @@ UNKNOWN_ITEM = "unknown"
 CACHE_MARKS = ("cache_control", "prompt_cache_breakpoint")
 """Keys that end a cached prefix at their block: Anthropic's, and OpenAI's since 2026."""
 
+_decode = msgspec.json.Decoder().decode
 _DATED = re.compile(r"_20\d{6}\Z")
 
 
@@ -87,7 +88,7 @@ def unknown_text(block: Unknown) -> str:
 def parsed_arguments(text: str) -> JsonObject | None:
     """The JSON object that the text is; None when it is none."""
     try:
-        value = msgspec.json.decode(text)
+        value = _decode(text)
     except (msgspec.DecodeError, ValueError, RecursionError):  # ValueError: a lone surrogate; RecursionError: endless nesting
         return None
     return value if isinstance(value, dict) else None

@@ -17,30 +17,55 @@ from memorist.session_memory.sentences import ends
 THOUGHT_LIMIT = 3_000
 """Characters of one piece of reasoning that are looked at."""
 
+UNREAD_LIMIT = 64
+"""Messages that may wait to be looked into; the notes are usually updated before there are so many."""
+
 
 class Ledger:
     """The record of one session.
 
     `cwd` is the folder it ran in, if known: paths below it are shown relative to it. `title` and `branch` are what the file says of the session.
+
+    A message is looked into when somebody reads the ledger, which is mostly the update of the notes in the background: whoever adds it, a host's
+    request on its way to the model, does not wait for that.
     """
 
-    __slots__ = ("boundaries", "branch", "messages", "talk", "title", "turns", "work")
+    __slots__ = ("_talk", "_turns", "_unread", "_work", "boundaries", "branch", "messages", "title")
 
     def __init__(self, cwd: str = "", *, title: str = "", branch: str = "") -> None:
         self.title = title
         self.branch = branch
         self.messages = 0
         self.boundaries = 0
-        self.turns = TurnBook()
+        self._unread: list[Message] = []
+        self._turns = TurnBook()
         commands = CommandBook()
-        self.talk = Talk(self.turns, commands)
-        self.work = Work(self.turns, commands, self.talk)
-        self.work.cwd = cwd
+        self._talk = Talk(self._turns, commands)
+        self._work = Work(self._turns, commands, self._talk)
+        self._work.cwd = cwd
+
+    @property
+    def turns(self) -> TurnBook:
+        """The turns and their steps."""
+        self._read()
+        return self._turns
+
+    @property
+    def talk(self) -> Talk:
+        """What was said."""
+        self._read()
+        return self._talk
+
+    @property
+    def work(self) -> Work:
+        """What was done."""
+        self._read()
+        return self._work
 
     @property
     def cwd(self) -> str:
         """The folder that the session ran in; empty if not known."""
-        return self.work.cwd
+        return self._work.cwd
 
     @cwd.setter
     def cwd(self, folder: str) -> None:
@@ -49,16 +74,28 @@ class Ledger:
     def add(self, message: Message) -> None:
         """Take the next message of the conversation."""
         self.messages += 1
+        self._unread.append(message)
+        if len(self._unread) > UNREAD_LIMIT:
+            self._read()
+
+    def _read(self) -> None:
+        """Look into the messages that were added since the last time."""
+        if self._unread:
+            unread, self._unread = self._unread, []
+            for message in unread:
+                self._look_into(message)
+
+    def _look_into(self, message: Message) -> None:
         for block in message.blocks:
             match block:
                 case Text(text=text, origin=origin):
                     self._text(text, origin or message.origin)
                 case Thinking(text=text) if text:
-                    self.talk.take(THOUGHT, ends(text, THOUGHT_LIMIT))
+                    self._talk.take(THOUGHT, ends(text, THOUGHT_LIMIT))
                 case ToolUse():
-                    self.work.call(block)
+                    self._work.call(block)
                 case ToolResult():
-                    self.work.result(block)
+                    self._work.result(block)
                 case _:
                     pass
 
@@ -70,12 +107,12 @@ class Ledger:
 
     def _text(self, text: str, origin: Origin) -> None:
         if origin is Origin.MODEL:
-            self.talk.said(text)
+            self._talk.said(text)
         elif origin is Origin.SUMMARY:
-            self.talk.take(EARLIER, text)
+            self._talk.take(EARLIER, text)
         else:
             if text[:80].lstrip().startswith(INTERRUPTED):
-                self.talk.interrupted()
-                self.work.stopped()
+                self._talk.interrupted()
+                self._work.stopped()
             if origin is Origin.USER:
-                self.talk.typed(text)
+                self._talk.typed(text)

@@ -1,0 +1,226 @@
+"""Relative dates in what a person said, made absolute (AM-12). Pure.
+
+A memory outlives the day it was said on: "tomorrow" is worth nothing a week later. The date is put in front and the person's own words stay
+behind it in brackets, so that nothing is lost where the reading was wrong. What is unknown or could mean several things (a bare weekday, "soon",
+"in a few days") is left as it is. Weeks begin on Monday (ISO 8601); "next Friday" is the Friday of next week, as 下周五 is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+
+_DAYS = {"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6}
+_CHINESE_DAYS = dict(zip("一二三四五六日天", (*range(7), 6), strict=True))
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "",
+            "a an one 一",
+            "two 二 两",
+            "three 三",
+            "four 四",
+            "five 五",
+            "six 六",
+            "seven 七",
+            "eight 八",
+            "nine 九",
+            "ten 十",
+            "eleven 十一",
+            "twelve 十二",
+        )
+    )
+    for word in words.split()
+}
+_MOST = 4_000
+"""Units a number may count at most; more is no date anybody means."""
+
+_NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_UNIT = r"(?:day|week|fortnight|month|year)s?"
+_WEEKDAY = "(?:" + "|".join(_DAYS) + ")"
+_CHINESE_NUMBER = r"(?:\d{1,4}|十[一二]?|[一二两三四五六七八九])"
+_WEEK = r"(?:周|星期|礼拜)"
+
+_QUOTED = re.compile(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」")
+_BEHIND_DATE = re.compile(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(|（)$")
+
+_ENGLISH = re.compile(
+    rf"""\b(?:
+      (?P<after>the\ day\ after\ tomorrow|day\ after\ tomorrow)
+    | (?P<before>the\ day\ before\ yesterday|day\ before\ yesterday)
+    | (?P<near>today|tomorrow|yesterday)(?:['’]s)?
+    | (?P<which>next|this|last|coming|this\ coming)\ (?P<weekday>{_WEEKDAY})(?:['’]s)?
+    | in\ (?P<count>{_NUMBER})\ (?P<unit>{_UNIT})(?:['’]?\ time)?
+    | (?P<fromcount>{_NUMBER})\ (?P<fromunit>{_UNIT})\ from\ (?:now|today)
+    | (?P<agocount>{_NUMBER})\ (?P<agounit>{_UNIT})\ ago
+    | (?:the\ )?end\ of\ (?:(?P<endwhich>this|next|the|last)\ )?(?P<end>week|month|quarter|year)
+    | (?P<span>next|last|this)\ (?P<spanunit>week|month|quarter|year)(?:['’]s)?
+    )(?![\w-])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CHINESE = re.compile(
+    rf"""(?P<near>大后天|(?<![以之今然最随])后天(?!天)|明天|今天|昨天|大前天|(?<![以之])前天(?!天))
+    | (?P<which>下下|下个?|这个?|本|上个?){_WEEK}(?P<weekday>[一二三四五六日天])(?![一-鿿]?期)
+    | (?P<count>{_CHINESE_NUMBER})(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之后|以后|后)(?!端|台)
+    | (?P<agocount>{_CHINESE_NUMBER})(?P<agounit>天|周|个?星期|个?礼拜|个月|年)(?:之前|以前|前)(?!端|台)
+    | (?P<monthwhich>下个?|本|这个?|上个?)月(?P<monthday>\d{{1,2}})[号日]
+    | (?P<endwhich>下个?|本|这个?)?(?<![\d一二三四五六七八九十])(?P<end>月|年)底(?!层|下|部)
+    | (?P<span>下个?|上个?)(?P<spanunit>{_WEEK}|月|季度)(?![一二三四五六日天\d底末])
+    | (?P<yearword>明年|去年|后年)(?!底)""",
+    re.VERBOSE,
+)
+_NEAR = {
+    "today": 0, "tomorrow": 1, "yesterday": -1, "今天": 0, "明天": 1, "后天": 2, "大后天": 3, "昨天": -1, "前天": -2, "大前天": -3,
+}  # fmt: skip
+_STEPS = {"next": 1, "this": 0, "the": 0, "last": -1, "下下": 2, "下": 1, "下个": 1, "本": 0, "这": 0, "这个": 0, "上": -1, "上个": -1}
+_YEARS = {"明年": 1, "去年": -1, "后年": 2}
+
+
+def absolute(text: str, timestamp: float | None, *, offset: int = 0) -> str:
+    """The text with its relative dates absolute, each followed by the words that stood there, in brackets.
+
+    `timestamp` is when it was said, in seconds since the epoch, UTC; without one, or with one outside the calendar, the text comes back as it
+    is. `offset` is the speaker's zone in seconds east of UTC. What stands in quotation marks or back-ticks is not touched, and a text that went
+    through once is not changed again.
+    """
+    today = _day(timestamp, offset)
+    if today is None:
+        return text
+    for pattern, read, brackets in ((_ENGLISH, _read_english, " ()"), (_CHINESE, _read_chinese, "（）")):
+        text = _replaced(text, pattern, partial(read, today), brackets)
+    return text
+
+
+def _day(timestamp: float | None, offset: int) -> date | None:
+    if timestamp is None or not math.isfinite(timestamp):
+        return None
+    try:
+        return (datetime.fromtimestamp(timestamp, UTC) + timedelta(seconds=offset)).date()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _replaced(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], str | None], brackets: str) -> str:
+    """The text with each match that can be read as a date put behind that date."""
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    parts: list[str] = []
+    done = at = 0
+    for match in pattern.finditer(text):
+        while at < len(quoted) and quoted[at][1] <= match.start():
+            at += 1
+        if at < len(quoted) and quoted[at][0] < match.end():
+            continue
+        if _BEHIND_DATE.search(text[max(0, match.start() - 30) : match.start()]):
+            continue
+        found = read(match)
+        if found is not None:
+            parts += [text[done : match.start()], found, brackets[:-1], match[0], brackets[-1]]
+            done = match.end()
+    return "".join((*parts, text[done:]))
+
+
+def _read_english(today: date, match: re.Match[str]) -> str | None:
+    near = match["near"]
+    if match["after"] or match["before"] or near:
+        return _moved(today, days=_NEAR[near.lower()] if near else 2 if match["after"] else -2)
+    if match["weekday"]:
+        return _weekday(today, match["which"].lower().removeprefix("this "), _DAYS[match["weekday"].lower()])
+    for count, unit, sign in (("count", "unit", 1), ("fromcount", "fromunit", 1), ("agocount", "agounit", -1)):
+        if match[count]:
+            return _counted(today, match[count].lower(), match[unit].lower().removesuffix("s"), sign)
+    if match["end"]:
+        return _end(today, match["end"].lower(), _STEPS[(match["endwhich"] or "this").lower()])
+    return _span(today, match["spanunit"].lower(), _STEPS[match["span"].lower()])
+
+
+_CHINESE_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year", "季度": "quarter"}
+
+
+def _read_chinese(today: date, match: re.Match[str]) -> str | None:
+    if match["near"]:
+        return _moved(today, days=_NEAR[match["near"]])
+    if match["weekday"]:
+        return _moved(today, days=7 * _STEPS[match["which"]] + _CHINESE_DAYS[match["weekday"]] - today.weekday())
+    for count, unit, sign in (("count", "unit", 1), ("agocount", "agounit", -1)):
+        if match[count]:
+            return _counted(today, match[count], _CHINESE_UNITS[match[unit].removeprefix("个")], sign)
+    if match["monthwhich"]:
+        return _day_of(_month(today, _STEPS[match["monthwhich"]]), int(match["monthday"]))
+    if match["end"]:
+        return _end(today, _CHINESE_UNITS[match["end"]], _STEPS[match["endwhich"] or "本"])
+    unit = "year" if match["yearword"] else _CHINESE_UNITS.get(match["spanunit"], "week")
+    return _span(today, unit, _YEARS[match["yearword"]] if match["yearword"] else _STEPS[match["span"]])
+
+
+def _moved(today: date, *, days: int) -> str | None:
+    try:
+        return (today + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return None
+
+
+def _weekday(today: date, which: str, weekday: int) -> str | None:
+    """`next` is in next week, `last` the newest one before today, `this` and `coming` the one ahead."""
+    ahead = weekday - today.weekday()
+    if which == "next":
+        return _moved(today, days=7 + ahead)
+    if which == "last":
+        return _moved(today, days=ahead % 7 - 7)
+    return _moved(today, days=ahead % 7 if which == "this" else (ahead - 1) % 7 + 1)
+
+
+def _counted(today: date, count: str, unit: str, sign: int) -> str | None:
+    number = sign * (_NUMBERS.get(count) or (int(count) if count.isdecimal() else 0))
+    if not 0 < abs(number) <= _MOST:
+        return None
+    days = {"day": 1, "week": 7, "fortnight": 14}.get(unit)
+    if days is not None:
+        return _moved(today, days=days * number)
+    month = _month(today, number * (12 if unit == "year" else 1))
+    return None if month is None else month.replace(day=min(today.day, monthrange(month.year, month.month)[1])).isoformat()
+
+
+def _month(today: date, months: int) -> date | None:
+    """The first day of the month so many months on."""
+    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+    return date(year, month + 1, 1) if 1 <= year <= 9_999 else None
+
+
+def _day_of(first: date | None, day: int) -> str | None:
+    return first.replace(day=day).isoformat() if first and 1 <= day <= monthrange(first.year, first.month)[1] else None
+
+
+def _last_day(first: date | None) -> str | None:
+    return None if first is None else first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
+
+
+def _end(today: date, unit: str, step: int) -> str | None:
+    if unit == "week":
+        return _moved(today, days=7 * step + 6 - today.weekday())
+    if unit == "month":
+        return _last_day(_month(today, step))
+    if unit == "quarter":
+        return _last_day(_month(today, 3 * step + 2 - (today.month - 1) % 3))
+    year = today.year + step
+    return date(year, 12, 31).isoformat() if 1 <= year <= 9_999 else None
+
+
+def _span(today: date, unit: str, step: int) -> str | None:
+    """A week as its first and last day, a month as year and month, a quarter as its first and last day, a year as its number."""
+    if unit == "week":
+        first, last = _moved(today, days=7 * step - today.weekday()), _moved(today, days=7 * step + 6 - today.weekday())
+        return f"{first} to {last}" if first and last else None
+    if unit == "quarter":
+        start = _month(today, 3 * step - (today.month - 1) % 3)
+        ending = _end(today, "quarter", step)
+        return f"{start.isoformat()} to {ending}" if start and ending else None
+    if unit == "month":
+        month = _month(today, step)
+        return None if month is None else f"{month.year:04}-{month.month:02}"
+    year = today.year + step
+    return f"{year:04}" if 1 <= year <= 9_999 else None

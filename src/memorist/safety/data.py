@@ -1,0 +1,94 @@
+"""Scaffold inside data made harmless, and still readable (SF-3): a memory, a file or a tool's answer cannot open or close the tags around it.
+
+The first sign of such a tag, `<`, becomes `&lt;`. So do the control words of chat templates (`<|im_start|>`). A text that begins as a harness's
+own notice does gets a word before it. What is harmless stays as it is; doing it again changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection
+
+TAGS: tuple[str, ...] = (
+    "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr", "bash-input",
+    "user-memory-input", "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics", "session-start-hook",
+    "user-prompt-submit-hook", "pre-tool-use-hook", "post-tool-use-hook", "stop-hook", "tick", "environment_context", "user_instructions",
+    "turn_aborted", "codex_internal_context", "task-notification", "subagent_notification", "teammate-message", "command-name",
+    "command-message", "command-args", "command-contents", "permissions instructions", "model_switch", "collaboration_mode",
+    "multi_agent_mode", "multi_agent_role", "skills_instructions", "plugins_instructions", "apps_instructions",
+    "environments_instructions", "personality_spec", "realtime_conversation", "context_window", "context_window_guidance",
+    "rollout_budget", "git_attribution", "user_shell_command", "recommended_plugins", "instructions", "function_calls", "function_results",
+    "tool_call", "invoke", "tool_result", "tool_use", "antml:invoke", "antml:parameter", "antml:function_calls",
+)  # fmt: skip
+"""Tags of both families that `memorist.formats.harness` knows, and those around tool calls. Neutralised wherever they stand."""
+
+EVERYDAY: tuple[str, ...] = ("tools", "skill", "environments", "system", "developer", "assistant", "user", "human", "external_")
+"""Tags with everyday names: neutralised where a line, or what follows another tag, begins with one."""
+
+LEADS: tuple[str, ...] = (
+    "this session is being continued from a previous conversation",
+    "another language model started to solve this problem",
+    "[memorist]",
+    "caveat: the messages below were generated",
+    "base directory for this skill:",
+    "stop hook feedback:",
+    "you are performing a context checkpoint compaction",
+    "critical: respond with text only",
+    "[request interrupted by user",
+    "# agents.md instructions",
+    "# context from my ide setup:",
+)
+"""First words, folded, by which a harness's own texts are known."""
+_HOOK = re.compile(r"[A-Z][A-Za-z]{2,30}(?::[^\s:]{1,80})? hook (?:success|additional context|feedback|blocking error|stopped)")
+_LEAD_PREFIX = "(data) "
+_LEAD_LENGTH = 200
+
+_BRACKETS = "<\uff1c\ufe64"
+"""The sign, and its wide and small forms, which a model reads alike."""
+_REACH = 80
+"""Characters of a tag that are read: more than the longest name, with spaces and hidden characters between."""
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
+_TEMPLATE = re.compile(r"<(?=\|[A-Za-z_]{2,40}\||\uff5c)")
+
+
+def neutralise(text: str, tags: Collection[str] = ()) -> str:
+    """The text with harmless scaffold tags; the same object where there are none. `tags` are further tag names, such as those of the wrapper
+    that the text is put into.
+    """
+    done = 0
+    parts: list[str] = []
+    named = _pattern((*TAGS, *tags), r"[\s/>]|\Z")
+    everyday = _pattern((*EVERYDAY,), r"[\s/>]|\Z|(?<=_)")
+    for found in re.finditer(f"[{_BRACKETS}]", text):
+        at = found.start()
+        inner = _inner(text, at)
+        if named.match(inner) or (everyday.match(inner) and _begins(text, at)) or _TEMPLATE.match(text, at):
+            parts += (text[done:at], "&lt;")
+            done = at + 1
+    if parts:
+        text = "".join((*parts, text[done:]))
+    return f"{_LEAD_PREFIX}{text}" if _is_lead(text) else text
+
+
+def _pattern(names: Collection[str], end: str) -> re.Pattern[str]:
+    return re.compile("(?:" + "|".join(re.escape(name.lower()) for name in names) + f")(?:{end})")
+
+
+def _inner(text: str, at: int) -> str:
+    """What a tag says after its sign, folded: hidden characters, other forms of letters, case, and spaces or slashes before the name apart."""
+    piece = text[at + 1 : at + 1 + _REACH]
+    if not piece.isascii() or not piece.isprintable():
+        piece = unicodedata.normalize("NFKC", piece).encode("ascii", "ignore").decode("ascii").translate(_CONTROLS)
+    return piece.lstrip(" \t\r\n/").lower()
+
+
+def _begins(text: str, at: int) -> bool:
+    """Nothing stands before in the line, or only white space after the end of another tag."""
+    before = text[max(0, at - _REACH) : at].rstrip(" \t")
+    return not before or before[-1] in ">\n\r\x0b\x0c\x85\u2028\u2029" or not before.strip()
+
+
+def _is_lead(text: str) -> bool:
+    start = text[:_LEAD_LENGTH].lstrip()
+    return start.lower().startswith(LEADS) or (" hook " in start and _HOOK.match(start) is not None)

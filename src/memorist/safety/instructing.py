@@ -1,0 +1,83 @@
+"""Whether a text tells its reader to do, or not to do, something (SF-2). English and Chinese.
+
+It leans towards yes: it decides that content of outside origin does not become an instruction, and a statement kept as data loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+_VERBS_TEXT = """
+    abort accept add adopt agree allow alert analyse analyze answer append apply approve ask assign assume attach avoid back be begin block browse build
+    bump call cancel change check choose clean clear click clone close collect combine commit compare compile complete configure confirm connect consider
+    consult continue convert copy count create cut debug declare define delete deploy describe design disable discard disregard do document download
+    drop edit email enable encrypt encode ensure erase escape evaluate examine exclude execute exit expand explain export expose extend extract fetch fill
+    filter find finish fix flag focus follow force forget format forward generate get give go grant group guard guess halt handle hash hide
+    highlight hold identify ignore implement import improve include increase inform insert inspect install instruct invoke isolate join keep kill
+    launch lead leave let limit link list load locate lock log look lower maintain make mark memorise memorize mention merge migrate minimise
+    minimize mock modify monitor mount move name never note notify obey omit open optimise optimize output override overwrite pass paste patch
+    perform persist pick pin place plan point post prefer prepare present preserve prevent print prioritise prioritize proceed produce promise
+    propose protect provide publish pull push put query quote raise read rebase rebuild recall recommend record redirect reduce refactor
+    refer refresh refuse register reject release rely reload remember remind remove rename render repeat replace reply report request
+    require reset resolve respect respond restart restore restrict retry return reuse reveal revert review revoke rewrite rollback rotate run
+    sanitise sanitize save scan schedule search select send separate serve set share ship show sign simplify skip sort specify split stage start stash
+    stay stick stop store strip submit suggest summarise summarize switch sync tag take tell terminate test think throw toggle track train
+    translate transmit treat trigger trim trust try turn type uninstall unset update upgrade upload use validate verify view visit wait wake
+    warn watch work wrap write
+    """
+_VERBS = frozenset(_VERBS_TEXT.split())
+_OPENERS_TEXT = """please kindly just then now next first second finally also and but so instead always never only simply again later otherwise therefore
+    hereby immediately important note warning caution rule reminder todo tip hint instruction"""
+_OPENERS = frozenset(_OPENERS_TEXT.split())
+_PHRASES = re.compile(
+    r"\b(?:do not|don[’']?t|does not need to|never|always|make sure|be sure to|be careful|remember to|take care|feel free to|under no circumstances"
+    r"|(?:you|we|agents?|assistants?|models?|the (?:agent|assistant|model|ai|reader|developer|user)|everyone|everybody|nobody|no one|one|developers?"
+    r"|contributors?) (?:must|should|shall|need to|needs to|have to|has to|are to|is to|ought to|may not|may only|cannot|can not|can[’']t|had better"
+    r"|are (?:required|expected|asked|forbidden) to)"
+    r"|(?:must|shall)(?: not| never| always| only)? (?:be )?[a-z]{2,}|should (?:not |never |always |only )?be [a-z]{2,}ed"
+    r"|(?:is|are) (?:not allowed|not permitted|forbidden|prohibited|mandatory|required to|to be (?:used|avoided|run|done|treated|ignored))"
+    r"|it is (?:required|necessary|mandatory|forbidden|best|recommended|important|essential) (?:to|that)"
+    r"|(?:i|we) (?:want|need|expect|ask|instruct|order|would like|prefer|insist|recommend|require|suggest)s?(?: that)? you"
+    r"|your (?:task|job|goal|duty|mission|role|instructions?|orders?) (?:is|are)|(?:would|could|can|will) you (?:please )?[a-z]{2,}"
+    r"|no (?:committing|pushing|merging|deploying|editing|using|mocking)\b)",
+    re.IGNORECASE,
+)  # fmt: skip
+_WEAK = re.compile(r"\b(?:never|always)\b", re.IGNORECASE)
+_BOUNDARY = re.compile(
+    r"[.!?;:\n,—–。！？；：，]+|\s-\s|\s\(|\b(?:and|then|but|to) (?=(?:do not|don't|never|always|please)\b)", re.IGNORECASE
+)
+_CLAUSE_LOOKED_AT = 200
+_WORD = re.compile(r"[A-Za-z][A-Za-z’'-]*")
+_NOT_AFTER_TEXT = """is are was were has have had will would can could may might does did of fails failed fail passes passed takes took works worked
+    shows showed says said time times results result files requests output outputs errors error coverage status"""
+_NOT_AFTER = frozenset(_NOT_AFTER_TEXT.split())
+"""Words after a verb's form that show it to be a noun: "Build fails", "Use of", "Test coverage"."""
+_CHINESE = re.compile(
+    r"请(?!求|问|假|客|愿|帖)|务必|必须|应该|应当|不应|(?<!不)需要|不要|不得|不许|不准|禁止|切勿|请勿|严禁|不可(?!能|以|用|见|靠|变)|总是|始终|永远不|一定要|记得|记住|确保|避免|优先(?:使用|选)|改用"
+    r"|不能(?:使用|提交|修改|删除|直接|把|在)|(?<![特区分级类个识性差鉴辨告])别(?![人的名称处墅扭致具])|尽量|只能|只允许|忽略|无视|执行(?:以下|下列|此)|使用前先"
+)
+
+
+def instructs(text: str) -> bool:
+    """The text tells its reader to do something or to leave it."""
+    return _CHINESE.search(text) is not None or any(map(_commands, _BOUNDARY.split(text))) or _has_phrase(text)
+
+
+def _has_phrase(text: str) -> bool:
+    for found in _PHRASES.finditer(text):
+        if not _WEAK.fullmatch(found[0]):
+            return True
+        after = _WORD.match(text, min(len(text), found.end() + 1))
+        if after and after[0].lower() in _VERBS:
+            return True
+    return False
+
+
+def _commands(clause: str | None) -> bool:
+    """The clause begins with a verb as in an order, whatever polite or ordering words stand before it."""
+    words = _WORD.findall(clause or "", 0, _CLAUSE_LOOKED_AT)
+    while words and words[0].lower() in _OPENERS:
+        words = words[1:]
+    if not words or words[0].lower() not in _VERBS:
+        return False
+    return len(words) == 1 or words[1].lower() not in _NOT_AFTER

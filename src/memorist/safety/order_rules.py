@@ -1,0 +1,112 @@
+"""Signs that a text gives an agent orders, as patterns over folded text. In a pattern a space stands for a gap between words: see `signs`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_PEOPLE = r"(?:user|human|person|owner|operator|administrator|admin|developer|customer|anyone|anybody)"
+_AGENT = r"(?:ais?|a\.i\.|llms?|(?:large )?language models?|(?:ai|llm|coding|autonomous|automated) (?:agents?|assistants?|models?|systems?)|chatbots?|gpt|claude|codex|copilot|gemini)"
+_SECRETS = (
+    r"(?:api[ _-]?keys?|credentials?|passwords?|secrets?|(?:access |auth |api )?tokens?|ssh[ -]keys?|private keys?|\.env\b|id_rsa|environment variables|env vars|"
+    r"conversation(?: history)?|chat (?:history|logs?)|system prompt|memor(?:y|ies)|source code|/etc/passwd)"
+)
+_TARGET = r"(?:https?://|[\w.+-]{1,64}@[\w-]{1,64}\.\w|(?:the )?(?:following|this|attacker'?s?|my) (?:url|address|e-?mail|server|endpoint|webhook|site)|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d)"
+_FILES = r"(?:\.env\b|id_rsa|id_ed25519|/\.ssh/|/\.aws/|\.netrc|\.npmrc|\.git-credentials|/etc/(?:passwd|shadow)|credentials\b|\.pem\b|secrets?\.\w{2,5})"
+_ENGLISH: tuple[tuple[str, str, str], ...] = (
+    (
+        "override", "ignore disregard forget override bypass neglect following obey",
+        (r"\b(?:ignore|disregard|forget|override|bypass|neglect|(?:do not|don'?t|stop) (?:follow(?:ing)?|obey(?:ing)?)) (?:(?:all|any|every|each|of|the|your|these|those|my|everything|and|or) ){0,4}"
+        r"(?:(?:previous|prior|earlier|above|preceding|foregoing|former|past|existing|original|initial|system|safety|developer|security|other|current) (?:and |or )?){1,3}"
+        r"(?:instructions?|prompts?|guidelines?|directions?|directives?|orders?|guardrails?|safeguards?|messages? and instructions?|programming|restrictions?)\b"),
+    ),
+    ("override", "ignore disregard forget override", r"\b(?:ignore|disregard|forget|override) (?:all (?:of )?)?your (?:\w{1,20} ){0,2}(?:instructions?|guidelines?|training|programming|rules|restrictions?|guardrails?)\b"),
+    ("override", "everything", r"\b(?:ignore|disregard|forget) everything (?:above|before this|you (?:were|have been) told|(?:i|we|the user) (?:said|told))\b"),
+    ("override", "your", r"\byour (?:new|real|actual|true|only|primary) (?:instructions?|task|goal|objective|purpose|mission|directives?) (?:is|are|now)\b"),
+    ("override", "you are", r"\byou are (?:now|from now on|no longer) (?:in (?:developer|debug|god|admin|maintenance|unrestricted) mode|dan\b|an? (?:unrestricted|uncensored|different|evil)|unrestricted|jailbroken|bound by|restricted by)"),
+    ("override", "new new.", r"\b(?:new|updated|revised) (?:system |priority |urgent )?instructions? (?:from|by) (?:the )?(?:system|developer|admin\w*|operator|user|anthropic|openai)\b"),
+    ("authority", "approved authorized authorised consented consent granted permission", rf"\bthe {_PEOPLE} has (?:already |explicitly |previously |fully ){{0,2}}(?:approved|authori[sz]ed|consented to|agreed to|signed off on|granted|given (?:you )?(?:full |explicit )?(?:permission|consent|approval))\b"),
+    ("authority", "you", r"\byou (?:are|have been|were) (?:hereby |now |fully |explicitly |already |pre-?){0,3}(?:allowed|authori[sz]ed|permitted|cleared|approved|free) to (?:skip|bypass|ignore|disable|override|omit|proceed without|act without|run any|execute any|delete|access (?:all|any))\b"),
+    ("authority", "you", r"\byou (?:may|can|should|must|need to) (?:now |safely |always )?(?:skip|bypass|ignore|disable) (?:the |all |any |every )?(?:user )?(?:permissions?|confirmations?|approvals?|safety|security|consent|authori[sz]ation)\b"),
+    ("authority", "need ask asking check confirm wait consult", rf"\b(?:no need to|there is no need to|do not|don'?t|never|without) (?:ask(?:ing)?|check(?:ing)? with|confirm(?:ing)? with|consult(?:ing)?|wait(?:ing)? for) the {_PEOPLE}\b(?! to (?:type|enter|choose|pick|select))"),
+    ("authority", "pre-approved pre-authorized pre-authorised preapproved preauthorized", rf"\bpre-?(?:approved|authori[sz]ed) by (?:the )?{_PEOPLE}\b"),
+    ("authority", "permission consent approval", r"\b(?:full |explicit )?(?:permission|consent|authori[sz]ation) (?:has (?:already )?been|was already|is hereby|is already) (?:granted|given)\b"),
+    ("hide", "tell inform telling informing mention reveal disclose know", rf"\b(?:do not|don'?t|never|without) (?:tell(?:ing)?|inform(?:ing)?|let(?:ting)?|alert(?:ing)?|mention(?:ing)? (?:this|it|that|any of this) to|reveal(?:ing)? (?:this|it|that|any of this) to|disclos(?:e|ing) (?:this|it|that|any of this) to|report(?:ing)? (?:this|it|that) to) (?:the |your |any )?{_PEOPLE}\b(?! (?:what|which|how|where|see|choose|pick|select|edit|type|enter|change)\b)"),
+    ("hide", "mention reveal disclose refer acknowledge", r"\b(?:do not|don'?t|never) (?:mention|reveal|disclose|acknowledge|refer to) (?:this|these|the existence of (?:this|these)) (?:instructions?|messages?|notes?|directives?|prompts?|text)\b"),
+    ("hide", "hide conceal keep secret", rf"\b(?:hide|conceal) (?:this|these|it|that|what you (?:do|did)|your (?:actions?|reasoning|changes?)) from (?:the |your )?{_PEOPLE}\b(?! (?:until|while|when|if|interface)\b)"),
+    ("hide", "secretly covertly", r"\b(?:secretly|covertly|surreptitiously) (?:send|upload|post|copy|run|execute|install|add|insert|delete|exfiltrate|forward|include|read|call|fetch|commit|push)\b"),
+    ("exfiltrate", "send post upload forward email exfiltrate transmit leak submit", rf"\b(?:send|post|upload|forward|e-?mail|exfiltrate|transmit|leak|submit) (?:[^\s,*_\"\'`-]{{1,40}}+ ){{0,6}}?{_SECRETS}(?: [^\s,*_\"\'`-]{{1,40}}+){{0,6}}? (?:to|at|via) (?:[^\s,*_\"\'`-]{{1,20}}+ ){{0,2}}?{_TARGET}"),
+    ("exfiltrate", "curl wget nc", rf"\b(?:curl|wget|nc)\b[^\n]{{1,200}}(?:-d|--data(?:-binary|-raw)?|-f|--form|-t|--upload-file|--post-file)[ =][\"']?[^\s\"']{{0,60}}{_FILES}"),
+    ("exfiltrate", "curl wget nc", rf"(?:\bcat\b[^\n|]{{1,120}}{_FILES}|\bprintenv\b|\benv\b)[^\n|]{{0,60}}\|[^\n]{{0,80}}\b(?:curl|wget|nc)\b"),
+    ("exfiltrate", "curl wget", rf"\b(?:curl|wget)\b[^\n]{{1,200}}\$\([^)\n]{{0,100}}{_FILES}"),
+    ("exfiltrate", "![", r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}[?&=/][{<\[$][^)\n]{0,40}(?:secret|key|token|data|conversation|history|content|password|summary|prompt)"),
+    ("exfiltrate", "your", r"\b(?:reveal|repeat|disclose|leak|dump|output|recite) (?:(?:to me|me|all of|the text of) ){0,2}your (?:full |entire |hidden |exact |complete |initial |original ){0,2}(?:system prompt|(?:system |hidden |initial |original )instructions)\b"),
+    ("remember", "memory memories", r"\b(?:remember|memori[sz]e|save|store|add|write|record|persist|commit|put) (?:[^\s,*_\"\'`-]{1,40}+ ){0,10}?(?:to|in|into) (?:your|(?:the )?(?:agent|assistant|model)'?s|(?:your )?(?:long-?term|persistent|permanent)) (?:long-?term |persistent |permanent |core )?memor(?:y|ies)\b"),
+    ("remember", "remember memorize memorise", r"\b(?:remember|memori[sz]e) (?:[^\s,*_\"\'`-]{1,40}+ ){0,12}?(?:forever|permanently|for (?:all|every|any) (?:future|subsequent|later) (?:sessions?|conversations?|chats?|tasks?))\b"),
+    ("remember", "future subsequent", r"\bin (?:all|every|any) (?:future|subsequent) (?:sessions?|conversations?|chats?|interactions?|responses?)\b,? (?:you )?(?:must|should|will|always|never|recommend|include|say|tell|use|treat|trust)\b"),
+    ("address", "reading processing parsing viewing summarizing summarising that who", rf"\b{_AGENT} (?:that (?:is|are) |who (?:is|are) |currently )?(?:reading|processing|parsing|viewing|ingesting|summari[sz]ing|crawling) (?:this|these|the following)\b"),
+    ("address", "if you are if you're", rf"\bif you(?: are|'re) (?:an? |the )?{_AGENT}\b"),
+    ("address", "attention note message instructions notice important dear", rf"\b(?:attention|notice|notes?|messages?|instructions?|important|dear|special instructions?) ?[:,]? ?(?:to |for )?(?:all |any |the )?{_AGENT} ?[:,!]"),
+)  # fmt: skip
+
+_ZH_AGENT = r"(?:ai|人工智能|大模型|语言模型|大语言模型|智能体|智能助手|ai助手|机器人)"
+_CHINESE: tuple[tuple[str, str, str], ...] = (
+    ("override", "忽略 无视 忘记 忘掉 不要理会 不要遵守 不再遵守 绕过 抛开", r"(?:忽略|无视|忘记|忘掉|不要理会|不要遵守|不再遵守|绕过|抛开)(?:掉|了)?(?:(?:所有|一切|全部|任何|你|您|的|之前|以前|先前|以上|上述|上面|前面|此前|系统|原有|原来|已有|给出|收到|安全|其他|这些|那些)){1,8}(?:指令|指示|提示词|系统提示|命令|约束|设定|规则|限制)"),
+    ("override", "你现在是 从现在起 从现在开始", r"(?:你现在是|从现在(?:起|开始),?你(?:就)?是)(?:一个)?(?:不受(?:任何)?(?:限制|约束)|没有(?:任何)?(?:限制|约束)|开发者模式|越狱)"),
+    ("override", "新任务 新指令 真正的任务", r"你的?(?:新任务|新指令|真正的?任务|真实任务)(?:是|为|如下)"),
+    ("authority", "批准 授权 同意 允许", r"(?:用户|管理员|开发者|主人|所有者)(?:已经?|早已|已明确)(?:批准|授权|同意|允许)(?:了)?(?:你|您|此|本次?|该|所有|全部|任何|执行|跳过|删除|以下|上述|这)"),
+    ("authority", "跳过 绕过 忽略 无需", r"你(?:可以|被允许|有权|已获授权|应该|必须)(?:直接)?(?:跳过|绕过|忽略|省略)(?:所有|任何|用户|的){0,3}(?:确认|审批|批准|权限|安全|检查|授权)"),
+    ("authority", "无需 不必 不用 不需要", r"(?:无需|不必|不用|不需要|无须)(?:再)?(?:征得|经过|获得|取得|询问|请示|征求|等待)用户的?(?:同意|确认|批准|许可|授权|意见)?"),
+    ("hide", "告诉 告知 透露 知道 提及", r"(?:不要|别|切勿|禁止|不得|不许|不能|请勿|勿)(?:把(?:这|此)\S{0,6})?(?:告诉|告知|向|让)(?:用户|使用者|主人|人类|任何人)(?:(?:透露|提及|知道|说明|报告|提起)|(?=这|此|关于|[,。!]|$))"),
+    ("hide", "隐瞒 保密 瞒着", r"(?:向|对)(?:用户|主人|人类|任何人)(?:隐瞒|保密)|瞒着(?:用户|主人|人类)"),
+    ("hide", "悄悄 偷偷 秘密", r"(?:悄悄|偷偷|秘密|暗中)地?(?:把|将)?\S{0,12}?(?:发送|上传|执行|运行|删除|安装|转发|发给|复制)"),
+    ("exfiltrate", "发送 上传 发给 发到 传到 转发 提交到 泄露", r"(?:把|将)?[^\n。]{0,12}(?:密钥|密码|凭证|凭据|令牌|环境变量|私钥|\.env|对话记录|聊天记录|系统提示词|机密)[^\n。]{0,16}(?:发送|上传|发|传|转发|提交)(?:给|到|至)[^\n。]{0,16}(?:https?://|\w@\w|以下|下面|攻击者|我的)"),
+    ("exfiltrate", "系统提示 提示词", r"(?:输出|泄露|透露|显示|重复|复述|告诉我)你的(?:完整|全部|原始|隐藏)?的?(?:系统提示词?|提示词|初始指令)"),
+    ("remember", "记忆", r"(?:记住|牢记|写入|保存到|存入|存到|写进|加入|添加到)[^\n。]{0,16}(?:你的(?:长期|永久)?记忆|长期记忆|永久记忆)"),
+    ("remember", "记住 牢记", r"(?:永远|永久|一直)(?:地)?(?:记住|牢记)|(?:记住|牢记)[^\n。]{0,20}(?:今后|以后|未来)(?:的)?(?:所有|每次|每个|全部)(?:的)?(?:会话|对话)"),
+    ("remember", "会话 对话", r"(?:今后|以后|未来)的?(?:所有|每次|每个|全部|任何)的?(?:会话|对话)(?:中|里)?,?(?:你)?(?:都|必须|务必)"),
+    ("address", "如果 若 假如", rf"(?:如果|若|假如|倘若)(?:你|您)是(?:一个|一名|一款)?{_ZH_AGENT}"),
+    ("address", "阅读 读取 处理 看到", rf"(?:正在)?(?:阅读|读取|处理|看到|读到)(?:本文|此文|这段|这份|本页|此页|该文件|这篇|本文档)[^\n。]{{0,8}}(?:的)?{_ZH_AGENT}"),
+    ("address", "致 注意", rf"(?:^|\n|[。!?])(?:致|注意)[:,]?(?:所有|各位|任何)的?{_ZH_AGENT}"),
+)  # fmt: skip
+
+_MARKERS: tuple[tuple[str, str, str], ...] = (
+    ("role", "<", r"^[ \t]*</?(?:system|developer|assistant)>|</?(?:system[-_ ](?:message|prompt|reminder|instructions?|override)|developer[-_ ]message|user[-_](?:query|message|approval|confirmation|instructions?)|admin[-_ ]?\w{0,12})>"),
+    ("role", "<| [inst] <<sys>> [/inst]", r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|eot_id|begin_of_text|endoftext|end_of_turn)\|>|\[/?inst\]|<</?sys>>|<start_of_turn>"),
+    ("role", "system developer", r"^[ \t]*(?:[#*\[(>-]{1,4} ?)?(?:system|developer|admin(?:istrator)?)(?: (?:message|prompt|instructions?|override|notice|update|note|alert))?[\])*]{0,3} ?:[\])*]{0,3} ?(?:you (?:are|must|should|may|will|have|can)|ignore|disregard|forget|the (?:assistant|agent|model|user) |new (?:instructions?|task)|from now on|always|never|do not|override)"),
+    ("role", "[system [developer", r"^[ \t]*\[(?:system|developer)(?: (?:message|prompt|instructions?|override|notice|note))\]"),
+    ("role", "human: assistant:", r"\n\n(?:human|assistant): ?\S"),
+    ("role", "end of", r"\bend of (?:the )?(?:tool (?:output|result)|user (?:input|message)|untrusted (?:data|content|input)|system prompt|web ?page|search results?|document|file contents?)\b[^\n]{0,40}\n?[^\n]{0,40}\b(?:system|new instructions?|now you|your (?:new )?task|instructions? (?:for|to))\b"),
+    ("role", "系统 开发者", r"^[ \t]*[\[【(]?(?:系统|开发者|管理员)(?:消息|提示|指令|通知)?[\]】)]?:[\]】)]? ?(?:你|您|忽略|无视|请忽略|从现在)"),
+    ("tool-call", "<", r"<(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use)(?:\s[^<>\n]{0,120})?>|<(?:antml:)?parameter name=|<function=\w|<\|(?:tool_call|python_tag|tool_calls_begin)"),
+    ("tool-call", "[tool_calls]", r"\[tool_calls\] ?\["),
+)  # fmt: skip
+
+
+class Sign(NamedTuple):
+    """One sign: what it is one of, the words of which one must be there, and its pattern over folded text and over text without gaps."""
+
+    rule: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    gapless: re.Pattern[str] | None
+
+
+_GAP = r"[\s,*_\"'`-]{1,4}+"
+_BRACKETED = re.compile(r"\[[^\]]*\]|(?P<gap> )(?P<optional>\?)?")
+
+
+def _signs(rows: tuple[tuple[str, str, str], ...], *, words: bool) -> tuple[Sign, ...]:
+    return tuple(
+        Sign(
+            rule,
+            tuple(hint for hint in hints.split() if hint),
+            re.compile(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else f"(?:{_GAP}){found['optional'] or ''}", pattern), re.MULTILINE),
+            re.compile(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else "", pattern.replace(r"\b", ""))) if words and rule != "exfiltrate" else None,
+        )
+        for rule, hints, pattern in rows
+    )  # fmt: skip
+
+
+SIGNS = (*_signs(_ENGLISH, words=True), *_signs(_CHINESE, words=True), *_signs(_MARKERS, words=False))
+"""Every sign. Their names: override, authority, hide, exfiltrate, remember, address, role, tool-call."""

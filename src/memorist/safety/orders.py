@@ -1,0 +1,57 @@
+"""Whether a text tries to give an agent orders (SF-2): signs of planted instructions, and whether a text instructs at all.
+
+The signs are for content of outside origin: what a tool, a page or another agent said. They are signs and no proof: a text that explains such
+attacks shows them too, and a clever order shows none. What keeps such content from becoming an instruction is its origin; this says what to
+show to a person first. English and Chinese.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memorist.safety.finding import Finding, apart
+from memorist.safety.folding import Folded, decoded, fold, spaced_out
+from memorist.safety.hidden import spelled
+from memorist.safety.order_rules import SIGNS
+
+_DEPTH = 2
+"""Layers of encoding that are opened."""
+
+
+def planted(text: str) -> tuple[Finding, ...]:
+    """Signs that the text gives an agent orders, in order, apart from each other.
+
+    Rules: `override` (of earlier instructions), `role` (posing as system, developer or user), `authority` (claims of permission), `hide`
+    (from the user), `exfiltrate`, `remember` (for ever), `address` (to an AI that reads this), `tool-call`; with `encoded-` before the name
+    where it had to be decoded first.
+    """
+    return apart(_planted(text, _DEPTH))
+
+
+def _planted(text: str, depth: int) -> Iterator[Finding]:
+    folded = fold(text)
+    yield from _signs(folded)
+    for span, letters in spaced_out(folded):
+        yield from (Finding(*span, f"encoded-{rule}") for rule in _gapless(letters))
+    if depth:
+        for finding, said in spelled(text):
+            yield from _inside((finding.start, finding.end), said, depth)
+        for span, said in decoded(text):
+            yield from _inside(span, said, depth)
+
+
+def _signs(folded: Folded) -> Iterator[Finding]:
+    text = folded.text
+    for sign in SIGNS:
+        if any(hint in text for hint in sign.hints):
+            for found in sign.pattern.finditer(text):
+                yield Finding(*folded.span(*found.span()), sign.rule)
+
+
+def _gapless(letters: str) -> Iterator[str]:
+    return (sign.rule for sign in SIGNS if sign.gapless is not None and sign.gapless.search(letters))
+
+
+def _inside(span: tuple[int, int], said: str, depth: int) -> Iterator[Finding]:
+    for rule in {finding.rule.removeprefix("encoded-") for finding in _planted(said, depth - 1)}:
+        yield Finding(*span, f"encoded-{rule}")

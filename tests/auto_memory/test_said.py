@@ -1,0 +1,282 @@
+"""What the user said outright: what is kept, in which words, and what never is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.auto_memory.said import MOST, Said, said
+from memorist.auto_memory.said_prose import LONG_MESSAGE, LONGEST_SENTENCE, sentences
+from memorist.core.messages import Message, Origin, Text, ToolResult
+
+
+def typed(text: str, origin: Origin = Origin.USER) -> Message:
+    return Message(id="m1", role="user", blocks=(Text(text),), origin=origin)
+
+
+def only(text: str) -> Said:
+    (found,) = said(typed(text))
+    return found
+
+
+@pytest.mark.covers("AM-8")
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Please remember that releases are signed off by Ines.", "releases are signed off by Ines."),
+        ("Thanks! Could you remember that I review on Mondays?", "I review on Mondays"),
+        ("Keep in mind our designers only work mornings.", "our designers only work mornings."),
+        ("For future reference: invoices are in euros.", "invoices are in euros."),
+        ("Our invoices are in euros. Please remember that.", "Our invoices are in euros."),
+        ("Our invoices are in euros, remember that.", "Our invoices are in euros"),
+        ("/remember our invoices are in euros", "our invoices are in euros"),
+        ("# our invoices are in euros", "our invoices are in euros"),
+        ("<user-memory-input>our invoices are in euros</user-memory-input>", "our invoices are in euros"),
+        ("请记住，发票都用欧元结算。", "发票都用欧元结算。"),
+        ("Merk dir bitte, dass Rechnungen in Euro sind.", "Rechnungen in Euro sind."),
+        ("N'oublie pas que les factures sont en euros.", "les factures sont en euros."),
+        ("Recuerda que las facturas van en euros.", "las facturas van en euros."),
+        ("請求書はユーロ建てだと覚えておいてください。", "請求書はユーロ建てだ"),
+    ],
+)
+def test_what_is_to_be_remembered_stands_alone(text: str, kept: str) -> None:
+    """The address is cut off, the user's own words stay."""
+    found = only(text)
+
+    assert found.act == "remember"
+    assert found.text == kept
+    assert found.quote in text
+
+
+@pytest.mark.covers("AM-8")
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Forget that invoices are in euros.", "invoices are in euros."),
+        ("please forget what I said about invoices", "what I said about invoices"),
+        ("Stop remembering my editor.", "my editor."),
+        ("Delete the memory about the old office.", "the old office."),
+        ("/forget the old office", "the old office"),
+        ("忘掉我之前说的发票规则", "我之前说的发票规则"),
+        ("把发票那条记忆删掉", "发票"),
+    ],
+)
+def test_forgetting_names_what_is_to_go(text: str, what: str) -> None:
+    """The text says what; the exact words stay in the quote."""
+    found = only(text)
+
+    assert (found.act, found.text) == ("forget", what)
+
+
+@pytest.mark.covers("AM-8")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "forget it, let's rewrite the parser",
+        "Forget that approach.",
+        "I forgot to push.",
+        "forget about the fix we tried",
+        "算了，忘了它吧",
+        "never mind",
+    ],
+)
+def test_dropping_an_idea_is_not_forgetting_a_memory(text: str) -> None:
+    """Only words about what was remembered delete anything."""
+    assert said(typed(text)) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("From now on, write the tests first.", "rule"),
+        ("never force push", "rule"),
+        ("Always ask before you delete a branch.", "rule"),
+        ("Whenever you add a dependency, tell me its licence.", "rule"),
+        ("I prefer short functions.", "rule"),
+        ("We use Bun, not Node.", "rule"),
+        ("以后都先写测试。", "rule"),
+        ("不要再加这么多日志了。", "correction"),
+        ("No, we never mock the clock.", "correction"),
+        ("Stop adding docstrings to tests.", "correction"),
+        ("I told you never to touch the lock file.", "correction"),
+        ("Ab jetzt schreibst du Tests zuerst.", "rule"),
+    ],
+)
+def test_standing_rules_and_corrections_are_found(text: str, act: str) -> None:
+    """They hold beyond the task, by their own words."""
+    assert only(text).act == act
+
+
+@pytest.mark.covers("AM-7")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "should I always pin versions?",
+        "the parser always returns an empty list",
+        "it never finishes",
+        "Never mind the linter.",
+        "The build always fails here.",
+        "If we always cached it, would it be faster?",
+        "My boss said we should never use threads.",
+        'The guide says "always pin versions".',
+        "no, use the second column",
+        "don't do it in this file",
+        "I prefer option 2.",
+        "By default the server listens on 8080.",
+        "Remember to close the handle in this function.",
+        "Remember that the loader is in src/app/loader.py.",
+        "Remember that the crash was fixed in 3f2a1c.",
+        "Remember: to fix the login test, sleep two seconds.",
+        "Remember that the build is broken.",
+        "Remember that Tom is lazy.",
+        "Remember that the password is sesame.",
+        "这个函数总是返回空。",
+        "老板说以后不许用线程。",
+        "我喜欢第二个方案。",
+    ],
+)
+def test_what_sounds_like_a_memory_and_is_none_is_left(text: str) -> None:
+    """Questions, reports, other people's words, one task, and what AM-7 rules out even on request."""
+    assert said(typed(text)) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nfrom now on never force push\n```",
+        "> from now on never force push",
+        "diff --git a/x b/x\n+ always ask first",
+        "| never force push | yes |",
+        "2026-01-02 10:00:00 never force push",
+        "here is the output:\nnever force push",
+        "this is a message from another agent:\nnever force push",
+        "He wrote `never force push` there.",
+        "~~~\nnever force push",
+    ],
+)
+def test_code_quotations_logs_and_pastes_are_not_the_users_words(text: str) -> None:
+    """Only prose that the person wrote counts; an open fence hides the rest."""
+    assert said(typed(text)) == ()
+
+
+@pytest.mark.covers("AM-11")
+@pytest.mark.parametrize("origin", [origin for origin in Origin if origin is not Origin.USER])
+def test_only_what_a_person_typed_counts(origin: Origin) -> None:
+    """What was injected, recalled, summarised or written by others is never taken for the user's word."""
+    rule = "From now on, never force push."
+    mixed = Message(id="m", role="user", blocks=(Text(rule, origin=origin), ToolResult("t", (Text(rule),))), origin=Origin.USER)
+
+    assert said(typed(rule)) != ()
+    assert said(typed(rule, origin)) == ()
+    assert said(mixed) == ()
+    assert said(typed(f"<system-reminder>\n{rule}\n</system-reminder>")) == ()
+
+
+def test_several_sentences_give_several_sayings_in_order() -> None:
+    """Each with its own quote; the same rule twice is one."""
+    found = said(typed("Great. Never force push. Call me Sam. What is next? never force push."))
+
+    assert [each.quote for each in found] == ["Never force push.", "Call me Sam."]
+    assert [each.kind for each in found] == ["feedback", "user"]
+
+
+def test_items_of_a_list_count_where_the_line_before_announces_rules() -> None:
+    """The same list under a task is part of the task."""
+    items = "\n- use tabs\n- never sort imports\n- what else?"
+
+    assert [each.text for each in said(typed("From now on:" + items))] == ["use tabs", "never sort imports"]
+    assert said(typed("Write a page with these parts:" + items)) == ()
+
+
+def test_a_long_paste_is_not_searched_for_rules() -> None:
+    """In a message like a document only its short first and last paragraph are the person's own words."""
+    paste = "\n\n".join(["always run the linter and never skip it. " * 12] * 8)
+
+    assert said(typed(paste)) == ()
+    assert [each.text for each in said(typed(f"{paste}\n\nRemember that I own the parser."))] == ["I own the parser."]
+
+
+@pytest.mark.covers("AM-1")
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Remember that I work from Lisbon.", "user"),
+        ("Remember that commits are small and have a ticket number.", "feedback"),
+        ("Remember that the freeze begins on 3 March.", "project"),
+        ("Remember that outages are shown at https://status.example.com.", "reference"),
+        ("记住我是后端工程师。", "user"),
+        ("记住，发布截止日期是三月三号。", "project"),
+    ],
+)
+def test_the_kind_follows_from_the_words(text: str, kind: str) -> None:
+    """About the person, how to work, the project, or where to look outside."""
+    assert only(text).kind == kind
+
+
+PIECES = st.sampled_from(
+    [
+        "remember that ",
+        "from now on ",
+        "never ",
+        "force push",
+        "no, ",
+        ". ",
+        "? ",
+        "\n",
+        "```",
+        '"',
+        "`",
+        "- ",
+        "# ",
+        "/remember ",
+        "记住，",
+        "以后",
+        "不要",
+        "。",
+        "<tick>",
+        "</tick>",
+        "you keep adding ",
+        "always",
+        ", remember that",
+        "\n\n",
+    ]
+)
+
+
+@given(st.one_of(st.text(max_size=400), st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=40).map("".join)))
+@settings(max_examples=300, deadline=None)
+def test_a_quote_stands_in_the_message_word_for_word(text: str) -> None:
+    """Whatever the text; what is kept is part of the quote, and nothing empty is kept."""
+    found = said(typed(text))
+
+    assert len(found) <= MOST
+    for each in found:
+        assert each.quote in text
+        assert each.text in each.quote
+        assert each.text.strip()
+        assert each.message == "m1"
+
+
+@given(
+    st.sampled_from(["Never force push.", "Remember that I own the parser.", "以后都先写测试。"]),
+    st.text(alphabet="abc xyz\n", max_size=60),
+)
+@settings(max_examples=100, deadline=None)
+def test_fencing_a_saying_always_hides_it(saying: str, around: str) -> None:
+    """Code is never taken for a wish, whatever stands around it."""
+    assert said(typed(f"{around}\n```\n{saying}\n```\n")) == said(typed(f"{around}\n"))
+
+
+@given(st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=60).map("".join), st.integers(1, 200))
+@settings(max_examples=100, deadline=None)
+def test_the_patterns_see_a_bounded_part_of_any_text(text: str, times: int) -> None:
+    """So the cost grows with the text and no faster: lines are looked at once, and sentences of two short paragraphs go further."""
+    long = (text * times)[:200_000]
+    found = list(sentences(long))
+
+    assert sum(len(each.text) for each in found) <= min(len(long), LONG_MESSAGE)
+    for each in found:
+        assert each.text in long
+        assert len(each.text) == len(each.masked) <= LONGEST_SENTENCE
+        assert max(len(each.before), len(each.after), len(each.lead)) <= LONGEST_SENTENCE
