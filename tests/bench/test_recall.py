@@ -11,9 +11,10 @@ from click.testing import CliRunner
 from memorist.bench.conversations import Conversation, is_longmemeval, read_locomo, read_longmemeval
 from memorist.bench.questions import Run, answer_all, measure_with, summed
 from memorist.bench.questions_judge import exact, f1, says_yes
-from memorist.bench.recall import figures_of, measure
+from memorist.bench.recall import drawn, figures_of, measure
 from memorist.bench.recall_scale import made_up
 from memorist.bench.recall_ways import LEXICAL, WORDS
+from memorist.bench.result import Row
 from memorist.cli.main import commands
 from memorist.errors import InputError, ModelUnavailable
 from memorist.ports import Request
@@ -133,6 +134,20 @@ def test_the_figure_that_counts_is_of_conversations_held_back(data: Path, tmp_pa
 
     assert both.recall(5, held_back=True) == figures.recall(5, held_back=True)
     assert both.recall(5, held_back=False) < figures.recall(5, held_back=True)
+
+
+def test_the_picture_holds_every_figure_held_back() -> None:
+    """One panel a cut, the better below, other rows left out."""
+    rows = [
+        Row("a: recall@5, conversations held back", 0.5),
+        Row("b: recall@5, conversations held back", 0.25),
+        Row("a: recall@5, all", 0.9),
+    ]
+    svg = drawn(rows)
+
+    assert svg.index("b</text>") < svg.index("a</text>")
+    assert "recall@5: b 0.250, a 0.500" in svg
+    assert "0.900" not in svg
 
 
 def test_without_data_the_bench_says_so(tmp_path: Path) -> None:
