@@ -215,9 +215,9 @@ def test_syncing_step_by_step_gives_what_one_sync_gives(steps: list[list[Entry]]
             grown.sync(step)
         fresh.sync(steps[-1])
 
-        expected = fresh.search(" ".join(query), 20)
-        assert [found.id for found in grown.search(" ".join(query), 20)] == [found.id for found in expected]
-        for mine, theirs in zip(grown.search(" ".join(query), 20), expected, strict=True):
+        found, expected = (ranker.search(" ".join(query), 20) for ranker in (grown, fresh))
+        assert [each.id for each in found] == [each.id for each in expected]
+        for mine, theirs in zip(found, expected, strict=True):
             assert (mine.matched, mine.why) == (theirs.matched, theirs.why)
             assert mine.score == pytest.approx(theirs.score)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import sys
 from collections.abc import Callable
@@ -9,8 +10,13 @@ from pathlib import Path
 
 import click
 
+from memorist.bench.questions import Run, measure_with
 from memorist.bench.result import Result
 from memorist.cli import show
+from memorist.models.choose import open_model
+from memorist.models.minilm import MiniLM, installed
+
+ANSWERS = Path("build/answers.jsonl")
 
 BENCHES = {
     "reading": "reading",
@@ -21,6 +27,7 @@ BENCHES = {
     "carryover": "carryover",
     "cache": "cache",
     "prepare": "preparing",
+    "recall": "recall",
     "extract": "extract",
     "secrets": "secrets",
 }
@@ -28,13 +35,25 @@ BENCHES = {
 
 
 @click.command()
-@click.argument("name", type=click.Choice([*BENCHES, "all"]))
+@click.argument("name", type=click.Choice([*BENCHES, "questions", "all"]))
 @click.option(
     "--data", type=click.Path(path_type=Path), default=Path("../shared/data"), show_default=True, help="Folder of recorded sessions."
 )
+@click.option("--model", default=None, help="Model that answers `questions`, such as anthropic:NAME; it costs money. Not part of all.")
+@click.option(
+    "--answers",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Where answers are kept, to go on later. [default: build/answers.jsonl]",
+)
+@click.option("--at-most", type=click.IntRange(min=1), default=None, help="Stop after this many new questions.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def bench(name: str, data: Path, as_json: bool) -> None:
+def bench(name: str, data: Path, model: str | None, answers: Path | None, at_most: int | None, as_json: bool) -> None:
     """Run a measurement: speed, memory and quality, beside what one would take instead."""
+    if name == "questions":
+        result = _questions(data, model, answers or ANSWERS, at_most)
+        show.json({"results": [result]}) if as_json else _table(result)
+        return
     names = list(BENCHES) if name == "all" else [name]
     results = []
     for each in names:
@@ -46,6 +65,15 @@ def bench(name: str, data: Path, as_json: bool) -> None:
             _table(result)
     if as_json:
         show.json({"results": results})
+
+
+def _questions(data: Path, name: str | None, answers: Path, at_most: int | None) -> Result:
+    model = open_model(name) if name else None
+    if model is None:
+        raise click.UsageError("questions are answered by a model; name one with --model, such as anthropic:NAME")
+    embedder = MiniLM() if installed() else None
+    run = Run(model=model, kept=answers, embedder=embedder, at_most=at_most, said=lambda line: click.echo(line, err=True))
+    return asyncio.run(measure_with(data, run))
 
 
 def _measure(name: str) -> Callable[[Path], Result]:

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from memorist.recall.collection import Collection
 
-MEANING = 0.4
+MEANING = 0.3
 """What a standard deviation of nearness counts, in standard deviations of the score by words. Chosen like the weights of `rank`."""
 
-LENT = 0.2
+LENT = 0.3
 """What an entry is lent of the nearness of each neighbour."""
 
 NEAREST = 100

@@ -1,7 +1,7 @@
 """The index of words: for each word the entries that have it, in one SQLite file that can be thrown away at any time.
 
 A word's entries are packed, one number each: `entry << 8 | weight`, sorted, in shelves of 4,096 entries, so that a change rewrites little. SQLite's
-own full text (FTS5) was measured beside it: 17 ms a question over 10,000 memories where this takes 2 (docs/decisions/0006).
+own full text (FTS5) was measured beside it and is too slow for ten thousand memories (docs/decisions/0007).
 """
 
 from __future__ import annotations
