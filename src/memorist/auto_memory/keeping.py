@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.changes import Change
 from memorist.auto_memory.dates import absolute
@@ -15,6 +16,7 @@ from memorist.auto_memory.said import Said
 from memorist.auto_memory.said_same import same_rule
 from memorist.auto_memory.said_title import titled
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, new_topic
+from memorist.safety.secrets import redact
 
 MATCHES = 5
 """Memories that one "forget" may mean at most; more and it is unclear what is meant."""
@@ -61,7 +63,8 @@ def keep(said: Said, topics: Sequence[Topic], *, session: str, at: float | None)
     known = next((topic.path for topic in topics if same_rule(topic.body, text) or same_rule(topic.description, text)), None)
     if known is not None:
         return Known(said, known)
-    slug, description = titled(said)
+    # Names come from the text, and the gate takes secrets out of texts, not of names.
+    slug, description = titled(replace(said, text=redact(said.text).text))
     path = _free(file_name(slug), {topic.path.casefold() for topic in topics})
     provenance = Provenance(session=session, messages=(said.message,), quote=said.quote, trust=Trust.STATED)
     topic = new_topic(path, kind=Kind(said.kind), name=path.removesuffix(".md"), description=description, body=text, provenance=provenance)

@@ -20,6 +20,7 @@ from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, mom
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryRefused, MemoryWaits
 from memorist.ports import Clock, Files
+from memorist.safety.secrets import redact
 from memorist.store.layout import MemoryLayout
 
 REVIEWED_KEPT = 5_000
@@ -129,7 +130,7 @@ class AutoMemory:
     def free_path(self, name: str) -> str:
         """A path for a new memory of this name, with a number where the plain one is taken."""
         taken = {head.path.casefold() for head in self.heads()}
-        plain = file_name(name)
+        plain = file_name(redact(name).text)
         path, number = plain, 1
         while path.casefold() in taken:
             number += 1

@@ -29,6 +29,8 @@ class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     scan_lines: int = 30
     """Lines read of each file for the manifest."""
     index_lines: int = 200
+    """Lines of the index at most."""
     index_bytes: int = 25_000
+    """Bytes of the index at most."""
     index_line: int = 150
     """Characters of one line of the index, about."""

@@ -19,10 +19,12 @@ class RecallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limit: int = 5
     """Memories for one message."""
     file_lines: int = 200
+    """Lines shown of one memory."""
     file_bytes: int = 4_096
-    """Of one memory, whichever limit is reached first."""
+    """Bytes shown of one memory."""
     turn_bytes: int = 20_480
+    """Bytes shown for one message of the person."""
     session_bytes: int = 61_440
-    """Shown in one turn, and in a session until a compaction."""
+    """Bytes shown in a session until a compaction."""
     seconds: float = 20.0
     """Longest time that a model may take to choose."""
