@@ -376,3 +376,17 @@ def test_no_content_breaks_a_dialect(files: dict[str, bytes]) -> None:
         assert all(each.body.strip() for each in found)
         for other in DIALECTS.values():
             assert isinstance(other.write(found, files).files, dict)
+
+
+def test_many_entries_with_the_same_start_get_names_of_their_own() -> None:
+    """Names are counted on, so that thousands of entries that begin alike cost no more than others."""
+    text = (
+        "## Gemini Added Memories\n"
+        + "".join(f"- {'the same start of every entry ' * 3}{number}\n" for number in range(60))
+        + "- twice\n- twice\n"
+    )
+
+    found = gemini.read({"GEMINI.md": text.encode()}).topics
+
+    assert len(found) == 61
+    assert {each.path[-6:] for each in found[1:3]} == {"y-2.md", "y-3.md"}

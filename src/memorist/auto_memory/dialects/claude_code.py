@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.changes import bad_path
-from memorist.auto_memory.dialects.values import HELD, Dialect, Left, Lost, Read, Wrote, folded, free_path, text_of
+from memorist.auto_memory.dialects.values import HELD, Dialect, Left, Lost, Read, Wrote, free_path, in_use, text_of
 from memorist.auto_memory.index import Index, IndexLimits, build, pointed_at
 from memorist.auto_memory.manifest import INDEX_NAME, Head, head_from, is_memory
 from memorist.auto_memory.topic import Topic, encode, file_name, parse
@@ -36,7 +36,7 @@ def read(files: Mapping[str, bytes]) -> Read:
     """Every Markdown file but the index, its bytes as they are."""
     topics: list[Topic] = []
     left: list[Left] = []
-    taken = {folded(path) for path in files}
+    taken = in_use(files)
     for path, data in sorted(files.items()):
         why = _no_memory(path, data)
         if why:
@@ -61,7 +61,7 @@ def _no_memory(path: str, data: bytes) -> str:
     return next((why for found, why in checks if found), "")
 
 
-def _usable(path: str, taken: set[str]) -> str:
+def _usable(path: str, taken: dict[str, int]) -> str:
     """The path, or one beside it where a memory folder does not take this one."""
     if bad_path(path) is None and path.encode("utf-8", "replace").decode() == path:
         return path

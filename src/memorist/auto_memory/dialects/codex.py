@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.dialects.codex_handbook import GROUP, VERSION, handbook, summary
-from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, entry, folded, free_path, losses, lost, outdated, text_of
+from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, entry, free_path, in_use, losses, lost, outdated, text_of
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.topic import Topic, encode, file_name
 
@@ -43,7 +43,7 @@ def recognise(files: Mapping[str, bytes]) -> bool:
 
 def read(files: Mapping[str, bytes]) -> Read:
     """Preferences, knowledge, profile and notes; the raw memories only where no handbook has been made of them."""
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     topics: list[Topic] = []
     left: list[Left] = []
     folders: dict[str, tuple[str, ...]] = {}
@@ -68,7 +68,7 @@ def read(files: Mapping[str, bytes]) -> Read:
     return Read(topics=tuple(topics), left=tuple(left), folders=folders)
 
 
-def _note(path: str, text: str, taken: set[str]) -> list[Topic]:
+def _note(path: str, text: str, taken: dict[str, int]) -> list[Topic]:
     """A note, named by its heading or by its file."""
     stem = path.removeprefix(NOTES).removesuffix(".md")
     timed = _TIMED.match(stem)
@@ -80,7 +80,7 @@ def _note(path: str, text: str, taken: set[str]) -> list[Topic]:
     return [entry(text, None, taken, name=name, made=made)] if text.strip() else []
 
 
-def _raw(text: str, taken: set[str], folders: dict[str, tuple[str, ...]]) -> list[Topic]:
+def _raw(text: str, taken: dict[str, int], folders: dict[str, tuple[str, ...]]) -> list[Topic]:
     """One memory for each session's raw memory."""
     found = list(_THREAD.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)]
@@ -101,7 +101,7 @@ def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
     """One note for each memory that no note holds yet."""
     active, missing = outdated(topics)
     known = {_text(data) for path, data in present.items() if path.startswith(NOTES)}
-    taken = {folded(path) for path in present}
+    taken = in_use(present)
     files: dict[str, bytes] = {}
     told: list[Lost] = [*missing]
     for topic in active:
@@ -117,7 +117,7 @@ def _text(data: bytes) -> str:
     return text_of(data).strip()
 
 
-def _file(topic: Topic, taken: set[str]) -> str:
+def _file(topic: Topic, taken: dict[str, int]) -> str:
     """A file name as Codex takes it: time, then lower case letters, digits and dashes."""
     created = topic.provenance.created
     time = created.removesuffix("Z").replace(":", "-") if _MOMENT.fullmatch(created) else _NO_TIME

@@ -36,7 +36,7 @@ class Found(Struct, frozen=True):
     left: list[Left]
 
 
-def summary(path: str, text: str, taken: set[str]) -> Found:
+def summary(path: str, text: str, taken: dict[str, int]) -> Found:
     """The memories of `memory_summary.md`: profile, preferences and tips. The rest of it is a table of contents."""
     topics: list[Topic] = []
     left: list[Left] = []
@@ -60,7 +60,7 @@ def summary(path: str, text: str, taken: set[str]) -> Found:
     return Found(topics, {}, left)
 
 
-def handbook(path: str, text: str, taken: set[str]) -> Found:
+def handbook(path: str, text: str, taken: dict[str, int]) -> Found:
     """The memories of the handbook: each preference, and what each group of tasks knows and learned from failures."""
     found = Found([], {}, [])
     group: list[Section] = []
@@ -75,7 +75,7 @@ def handbook(path: str, text: str, taken: set[str]) -> Found:
     return found
 
 
-def _group(path: str, parts: Sequence[Section], taken: set[str], found: Found) -> None:
+def _group(path: str, parts: Sequence[Section], taken: dict[str, int], found: Found) -> None:
     """Add what one task group holds."""
     if not parts:
         return
@@ -102,7 +102,7 @@ def _group(path: str, parts: Sequence[Section], taken: set[str], found: Found) -
         found.left.append(Left(f"{path}: {title}", f"{tasks} sections tell of sessions and their files, which are evidence and no memory"))
 
 
-def _knowledge(title: str, scope: str, name: str, entries: Sequence[str], taken: set[str]) -> list[Topic]:
+def _knowledge(title: str, scope: str, name: str, entries: Sequence[str], taken: dict[str, int]) -> list[Topic]:
     """What a group knows goes together: a line of it seldom makes sense without the group."""
     if not entries:
         return []

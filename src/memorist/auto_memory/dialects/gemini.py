@@ -29,21 +29,24 @@ def read(files: Mapping[str, bytes]) -> Read:
     """Each line of the section. What kind it is, the layout does not say; a list in a project's `MEMORY.md` is about the project."""
     topics: list[Topic] = []
     left: list[Left] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = text_of(data)
         start, end = span(text, HEADING)
         if start >= 0:
             found, others = bullets(text[start:end].split("\n")[1:])
-            topics += [entry(each, None, taken) for each in found]
+            topics += [entry(each, None, taken) for each in dict.fromkeys(found)]
             left += [Left(f"{path}: {HEADING}", f"{len(others)} lines are no list entries")] if others else []
             text = text[:start] + text[end:]
         if path.rsplit("/", 1)[-1] == INDEX_NAME:
             found, others = bullets([line for each in sections(text) for line in each.lines])
-            topics += [entry(each, Kind.PROJECT, taken) for each in found]
+            topics += [entry(each, Kind.PROJECT, taken) for each in dict.fromkeys(found)]
             left += [Left(path, f"{len(others)} lines are no list entries")] if others else []
         elif text.strip():
-            left.append(Left(path, "instructions outside the section of added memories; they are not Gemini's memory"))
+            own = path.rsplit("/", 1)[-1] == FILE or start >= 0
+            left.append(
+                Left(path, "instructions outside the section of added memories" if own else "no file that Gemini CLI adds memories to")
+            )
     return Read(topics=tuple(topics), left=tuple(left))
 
 

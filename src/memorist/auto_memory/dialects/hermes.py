@@ -44,7 +44,7 @@ def read(files: Mapping[str, bytes]) -> Read:
     """Every entry: those of `USER.md` are about the person, the others about the project."""
     topics: list[Topic] = []
     left: list[Left] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for path, data in sorted(files.items()):
         store = _store(path)
         if store:

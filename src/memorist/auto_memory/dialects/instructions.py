@@ -24,19 +24,19 @@ def read(files: Mapping[str, bytes]) -> Read:
     """The entries of the section `Memories`; where there is none, every list entry. They say how to work: feedback."""
     topics: list[Topic] = []
     left: list[Left] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for path, data in sorted(files.items()):
         text = text_of(data)
         start, end = span(text, HEADING)
         if start >= 0:
             found, others = bullets(text[start:end].split("\n")[1:])
-            topics += [entry(each, Kind.FEEDBACK, taken) for each in found]
+            topics += [entry(each, Kind.FEEDBACK, taken) for each in dict.fromkeys(found)]
             left += [Left(f"{path}: {HEADING}", f"{len(others)} lines are no list entries")] if others else []
             left += [Left(path, "instructions outside the section of memories")] if (text[:start] + text[end:]).strip() else []
             continue
         for part in sections(text):
             found, others = bullets(part.lines)
-            topics += [entry(each, Kind.FEEDBACK, taken) for each in found]
+            topics += [entry(each, Kind.FEEDBACK, taken) for each in dict.fromkeys(found)]
             left += [Left(f"{path}: {part.title or 'its beginning'}", f"{len(others)} lines are no list entries")] if others else []
     return Read(topics=tuple(topics), left=tuple(left))
 

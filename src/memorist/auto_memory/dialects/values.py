@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -75,8 +75,8 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def entry(text: str, kind: Kind | None, taken: set[str], *, name: str = "", made: str = "") -> Topic:
-    """A memory for a text that has no file of its own; `taken` holds the paths in use, `folded`, and takes the new one."""
+def entry(text: str, kind: Kind | None, taken: dict[str, int], *, name: str = "", made: str = "") -> Topic:
+    """A memory for a text that has no file of its own; `taken` holds the paths `in_use` and takes the new one."""
     # A file's name is taken from the text, and no gate looks at names.
     first = _first(redact(text).text)
     path = free_path(file_name(name or first[:_NAME]), taken)
@@ -91,13 +91,19 @@ def _first(text: str) -> str:
     return " ".join(line.encode("utf-8", "replace").decode().split())
 
 
-def free_path(wanted: str, taken: set[str]) -> str:
+def in_use(paths: Iterable[str]) -> dict[str, int]:
+    """Paths in use, each with the number that the next of its name gets."""
+    return dict.fromkeys(map(folded, paths), 2)
+
+
+def free_path(wanted: str, taken: dict[str, int]) -> str:
     """The path, with a number where it is in use already; it is then in use."""
-    path, number = wanted, 1
+    key = folded(wanted)
+    path = wanted
     while folded(path) in taken:
-        number += 1
-        path = f"{wanted.removesuffix('.md')}-{number}.md"
-    taken.add(folded(path))
+        path = f"{wanted.removesuffix('.md')}-{taken[key]}.md"
+        taken[key] += 1
+    taken[folded(path)] = 2
     return path
 
 

@@ -9,19 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.changes import Change
-from memorist.auto_memory.dialects.values import Left, Read, folded, free_path
-from memorist.auto_memory.evidence import plain, words
+from memorist.auto_memory.dialects.values import Left, Read, free_path, in_use
 from memorist.auto_memory.gate import Case, Doubtful, Refused, fingerprint, judge
 from memorist.auto_memory.kinds import Kind
-from memorist.auto_memory.said_same import same_rule
+from memorist.auto_memory.said_same import rule_key
 from memorist.auto_memory.scanned import MAX_FILE
 from memorist.auto_memory.topic import Topic, encode, parse
 
 SAYING = 1_000
 """Characters of the longest text that is compared by its words; beyond it only equal texts are the same."""
-ALIKE = 0.6
-"""Share of words two texts must have in common to be compared closely; politeness, articles and endings make up the rest."""
-_STEM = 5
 
 
 class Here(Struct, frozen=True, kw_only=True):
@@ -63,32 +59,23 @@ class ImportPlan(Struct, frozen=True, kw_only=True):
 
 
 class _Known:
-    """Texts that are there, to be asked whether they say a text already."""
+    """Texts that are there, to be asked whether they say a text already. Asking costs the same however many there are."""
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
-        self._texts: list[tuple[str, str, frozenset[str]]] = []
+        self._rules: dict[tuple[str, ...], str] = {}
 
     def add(self, where: str, text: str) -> None:
         """A text and where it stands."""
         self._marks.setdefault(fingerprint(text), where)
         if len(text) <= SAYING:
-            self._texts.append((where, text, _stems(text)))
+            self._rules.setdefault(rule_key(text), where)
 
     def find(self, text: str) -> str:
         """Where the same is said; empty when nowhere."""
         exact = self._marks.get(fingerprint(text), "")
-        if exact or len(text) > SAYING:
-            return exact
-        mine = _stems(text)
-        for where, other, theirs in self._texts:
-            if len(mine & theirs) >= ALIKE * max(len(mine), len(theirs)) and same_rule(text, other):
-                return where
-        return ""
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:_STEM] for word in words(plain(text)))
+        rule = rule_key(text) if not exact and len(text) <= SAYING else ()
+        return exact or (self._rules.get(rule, "") if rule else "")
 
 
 def plan_import(read: Read, here: Here, case: Case, *, dialect: str, source: str) -> ImportPlan:
@@ -99,7 +86,7 @@ def plan_import(read: Read, here: Here, case: Case, *, dialect: str, source: str
     for topic in here.waiting:
         known.add("a proposal in the inbox", topic.body)
     present = {topic.path: topic for topic in here.topics}
-    taken = {folded(path) for path in present}
+    taken = in_use(present)
     items: list[Item] = []
     skipped: list[Left] = []
     for topic in read.topics:
@@ -148,7 +135,7 @@ def _planned(topic: Topic, present: Mapping[str, Topic], here: Here, case: Case,
     return Item(change=change, name=made.name, kind=made.kind, description=made.description, waits=waits, remarks=remarks)
 
 
-def _placed(item: Item, taken: set[str]) -> Item:
+def _placed(item: Item, taken: dict[str, int]) -> Item:
     """The memory at a path that no other has."""
     change = item.change
     return replace(item, change=replace(change, path=free_path(change.path, taken)))
