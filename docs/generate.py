@@ -17,7 +17,7 @@ DOCS = Path(__file__).parent
 
 def help_of(command: click.Command, path: str) -> list[str]:
     """The help text of a command and of those below it."""
-    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100, help_option_names=["-h", "--help"])
     parts = [f"### `{path}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"]
     if isinstance(command, click.Group):
         for name in command.list_commands(context):

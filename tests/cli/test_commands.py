@@ -78,6 +78,7 @@ def test_replay_prints_the_object_that_the_documentation_promises(session: Path,
             "updates": [{"message": "str", "tokens": "int", "why": "str"}],
             "final": {"message": "str", "tokens": "int", "why": "str"},
         },
+        "memory": {"steps": "list", "given": "list"},
         "receipts": {"requests": "int", "input": "int", "cache_read": "int", "cache_write": "int", "output": "int", "cost_usd": "float"},
         "seconds": "float",
     }
