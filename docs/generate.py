@@ -20,8 +20,10 @@ def help_of(command: click.Command, path: str) -> list[str]:
     context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
     parts = [f"### `{path}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"]
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            parts += help_of(command.commands[name], f"{path} {name}")
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                parts += help_of(below, f"{path} {name}")
     return parts
 
 

@@ -83,7 +83,7 @@ def test_the_commands_in_the_documents_exist_with_their_options(line: str) -> No
     words = shlex.split(line)[1:]
     command: click.Command = commands
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.commands.get(words[0])
+        found = command.get_command(click.Context(command), words[0])
         assert found is not None, words[0]
         command, words = found, words[1:]
     known = {option for parameter in command.params for option in parameter.opts}

@@ -21,6 +21,9 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from memorist.auto_memory.index import Uses
+from memorist.auto_memory.place.run import memory_layout, remember_project
+from memorist.auto_memory.run import AutoMemory
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.errors import UsageError
@@ -36,6 +39,7 @@ from memorist.settings import Settings
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
+from memorist.store.uses import totals
 
 
 class Memorist:
@@ -66,6 +70,7 @@ class Memorist:
         self._model, self._owns_model = self._chosen(model)
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()
+        self._memory: dict[str, AutoMemory] = {}
 
     def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
@@ -116,19 +121,51 @@ class Memorist:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")
         where = SessionLayout(folder) if folder is not None else self.layout.session(project, session)
-        if self._database is None:
-            self._database = open_database(self.layout.database)
         world = World(
-            clock=self._clock, files=self._files, database=self._database, model=self._model, settings=self.settings, listener=listener
+            clock=self._clock,
+            files=self._files,
+            database=self.database(),
+            model=self._model,
+            settings=self.settings,
+            memory=self._memory_of(project, host),
+            listener=listener,
         )
         named = Named(id=session, project=project, format=format)
         return Journal(named, host, load_texts(self._files, self.layout), layout=where, world=world)
+
+    def database(self) -> sqlite3.Connection:
+        """The state database, opened when it is first asked for. Raises StoreError."""
+        if self._database is None:
+            self._database = open_database(self.layout.database)
+        return self._database
+
+    def _memory_of(self, project: str, host: Host) -> AutoMemory | None:
+        """The memory of a session's project; None for a session without one, and on a machine whose disk does not outlive it."""
+        return self.memory(project) if project and self.settings.auto_memory.enabled and not host.remote else None
+
+    def memory(self, project: str) -> AutoMemory:
+        """The memory of a project, by any folder of its repository. Raises SettingsError for an unsafe `auto_memory.directory`."""
+        where = memory_layout(self.layout, project, self.settings.auto_memory)
+        known = self._memory.get(str(where.folder))
+        if known is None:
+            known = self._memory[str(where.folder)] = AutoMemory(
+                where,
+                files=self._files,
+                clock=self._clock,
+                settings=self.settings.auto_memory,
+                used=lambda: {path: Uses(total.used, total.last) for path, total in totals(self.database(), str(where.folder)).items()},
+                owner=lambda: remember_project(self._files, where, project),
+            )
+        return known
 
     async def close(self) -> None:
         """Close every open session and the model. May be called twice."""
         for session in list(self._sessions):
             await session.close()
         self._sessions.clear()
+        for memory in self._memory.values():
+            memory.close()
+        self._memory.clear()
         if self._model is not None and self._owns_model:
             await self._model.close()
         if self._database is not None:

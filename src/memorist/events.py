@@ -110,6 +110,46 @@ class CacheBroke(Struct, frozen=True, tag="cache_broke"):
     tokens: int
 
 
+class MemoryChanged(Struct, frozen=True, tag="memory_changed"):
+    """Memories were written or forgotten. `change` is the id in the folder's history."""
+
+    change: str
+    actor: str
+    what: str
+    paths: tuple[str, ...]
+
+
+class MemoryWaits(Struct, frozen=True, tag="memory_waits"):
+    """A change of memory is doubtful, or the policy is review: it waits in the inbox for the person."""
+
+    proposal: str
+    path: str
+    reasons: tuple[str, ...]
+
+
+class MemoryRefused(Struct, frozen=True, tag="memory_refused"):
+    """Something was not remembered, and why."""
+
+    path: str
+    reasons: tuple[str, ...]
+
+
+class MemoryRecalled(Struct, frozen=True, tag="memory_recalled"):
+    """Memories were shown to the model."""
+
+    paths: tuple[str, ...]
+    tokens: int
+    why: str
+    """`index` at the start of a session and after a compaction, else what they were found by."""
+
+
+class ExtractionFailed(Struct, frozen=True, tag="extraction_failed"):
+    """A model could not extract memories; the cursor stays, and the next run sees the same messages again."""
+
+    why: str
+    outcome: str
+
+
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
     """The session ended, with everything written."""
 
@@ -129,6 +169,11 @@ Event = (
     | CompactionFailed
     | ResultsStored
     | CacheBroke
+    | MemoryChanged
+    | MemoryWaits
+    | MemoryRefused
+    | MemoryRecalled
+    | ExtractionFailed
     | SessionClosed
 )
 

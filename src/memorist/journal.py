@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
+from memorist.auto_memory.run import AutoMemory
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.core.messages import Message
@@ -15,7 +17,10 @@ from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionCl
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack
+from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
+from memorist.recall.run import Recall, RecallMeans
+from memorist.recall.search.run import MemorySearch
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
@@ -26,6 +31,7 @@ from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_receipt, keep_session
 from memorist.store.transcript import TranscriptWriter
+from memorist.store.uses import keep_uses
 
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
@@ -41,6 +47,8 @@ class World(Struct, frozen=True, kw_only=True):
     database: sqlite3.Connection
     model: Model | None
     settings: Settings
+    memory: AutoMemory | None = None
+    """The memory of the session's project; None where none is kept."""
     listener: Listener | None = None
 
 
@@ -68,6 +76,7 @@ class Journal:
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
         self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        self.memories = self._memories()
         self.window: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
@@ -101,6 +110,34 @@ class Journal:
             record=self._record_fork,
         )
 
+    def _memories(self) -> Memories:
+        world, memory = self.world, self.world.memory
+        if memory is None:
+            return Memories()
+        extraction = ExtractionMeans(
+            session=self.named.id,
+            cursor=self.layout.memory_cursor,
+            clock=world.clock,
+            files=world.files,
+            model=world.model,
+            limits=world.settings.forks,
+            tell=self.tell,
+            record=self._record_fork,
+        )
+        recall = RecallMeans(
+            session=self.named.id,
+            clock=world.clock,
+            files=world.files,
+            model=world.model,
+            settings=world.settings.recall,
+            limits=world.settings.forks,
+            searcher=MemorySearch(memory, world.settings.recall),
+            tell=self.tell,
+            record=self._record_fork,
+            keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
+        )
+        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None)
+
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
         cursor = self.memory.cursor()
@@ -110,6 +147,7 @@ class Journal:
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
+                self.memories.took(entry, again=True)
                 self.window.append(entry)
             if isinstance(entry, Boundary):
                 self._replace(entry, None)
@@ -123,6 +161,7 @@ class Journal:
         """Write a message down and follow it; the notes may be due."""
         self._transcript.append(message)
         self.compactor.took(message)
+        self.memories.took(message)
         self.window.append(message)
         return self.following.take(message)
 
@@ -204,6 +243,7 @@ class Journal:
             return
         self._closed = True
         await self.memory.drain(CLOSE_SECONDS)
+        await self.memories.close()
         self._transcript.close()
         self.tell(SessionClosed(self.following.messages, self.following.tokens))
         self._events.close()

@@ -9,6 +9,7 @@ from memorist.core.messages import Message, Origin
 from memorist.errors import NothingToDo
 from memorist.forks.spec import Receipt
 from memorist.journal import Entry, Journal
+from memorist.memories import Given
 from memorist.models.prices import Price
 from memorist.session_memory.follow import Following
 from memorist.session_memory.trigger import Due
@@ -22,6 +23,7 @@ class Playback:
         self._journal = journal
         self.limits: Thresholds | None = None
         """When memorist compacts by itself; None leaves it to the recorded agent."""
+        self._given: list[Given] = []
         self.price: Price | None = None
         """What the recorded model costs; None where it is not known."""
 
@@ -41,11 +43,15 @@ class Playback:
 
     async def follow(self, entry: Entry) -> None:
         """Take the next entry."""
+        if isinstance(entry, Message) and entry.origin is Origin.USER and not entry.tool_results:
+            await self._journal.memories.extract()  # the turn before has ended
         due = self._journal.record(entry)
         if due is not None:
             await self._journal.update(due)
         if self.limits is not None:
             await self._fit(entry, self.limits)
+        if isinstance(entry, Message):
+            self._given += self._journal.memories.given(entry)
 
     async def _fit(self, entry: Entry, limits: Thresholds) -> None:
         """Compact where a live session would have: before the request that this message is part of."""
@@ -68,11 +74,18 @@ class Playback:
             self.following.cleared(done.result.tokens_before - done.result.tokens_after)
         else:
             self._journal.compacted(done.boundary(manual=False), done.result.messages, measured_before=True)
+            self._journal.memories.compacted()
+
+    def taken(self) -> list[Given]:
+        """What a live session would have been shown of earlier sessions' memories since the last call."""
+        found, self._given = self._given, []
+        return found
 
     async def summarise(self) -> str:
-        """Bring the notes up to date and give them. Raises NothingToDo for an empty conversation."""
+        """The recording ends: extract memories, bring the notes up to date and give them. Raises NothingToDo for an empty conversation."""
         if not self.following.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
+        await self._journal.memories.extract()
         await self._journal.memory.update(Due(why="the recording ends", tokens=self.following.tokens), None)
         return self._journal.memory.notes() or ""
 

@@ -145,6 +145,17 @@ class Files(Protocol):
         """Every file below the folder, sorted, links not followed; with `limit`, the search stops at that many files."""
         ...
 
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to the end of a file, which is made if it is missing (0600)."""
+        ...
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders are left out.
+
+        With `limit`, the search stops at that many.
+        """
+        ...
+
     def remove(self, path: Path) -> None:
         """Delete a file."""
         ...

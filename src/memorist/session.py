@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, cast
-
-import msgspec
-from msgspec.structs import replace
 
 from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
 from memorist.compaction.provider import ProviderSummary
 from memorist.compaction.result import Strategy
 from memorist.compaction.summary import Unusable
-from memorist.compaction.thresholds import Thresholds, inline_limit, thresholds
 from memorist.core.messages import JsonObject
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
@@ -25,26 +20,16 @@ from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
 from memorist.host_history import HostHistory, as_sent, sound
 from memorist.journal import Journal
-from memorist.models.prices import Price, PriceTable, lookup, merged, shipped
+from memorist.model_limits import OUTPUT_LIMITS, limits_of, price_for
+from memorist.models.prices import Price
 from memorist.ports import Request
 from memorist.provider_edits import ProviderEdits
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.session_memory.trigger import Due
-from memorist.settings import Settings
 from memorist.store.layout import SessionLayout
 from memorist.view import View, fetch_tool
 from memorist.window import Window
-
-DEFAULT_WINDOW = 200_000
-"""Context window in tokens of a model that the price table does not know."""
-
-DEFAULT_OUTPUT = 8_192
-"""Output tokens of a model that nothing is known of."""
-
-
-OUTPUT_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
-"""Keys of a request that say how long the reply may be, in the three formats."""
 
 
 class Session:
@@ -57,9 +42,11 @@ class Session:
         self._history = HostHistory(self._codec, journal.known)
         window = Window(self._codec, self._history)
         self._view = View(window, self._history, journal.compactor, layout=journal.layout, files=journal.world.files)
+        journal.memories.resumed(self._view.inserted())
         self._request: JsonObject | None = None
         self._last: JsonObject | None = None
         self._spent: JsonObject | None = None
+        self._reply: JsonObject | None = None
         self._tried_again = False
         self._about: tuple[object, ...] = ()
         self._watch = CacheWatch()
@@ -108,6 +95,7 @@ class Session:
         if news.rewritten and following.messages:
             kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
+            self._journal.memories.compacted()
         for message in news.messages:
             self._journal.take(message)
         self._view.take(news)
@@ -115,6 +103,7 @@ class Session:
         self._tried_again = False
         if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
             await self._fit()
+        self._journal.memories.show(self._view, news.messages)
         return self._to_send(request, rewritten=news.rewritten)
 
     def _know(self, request: JsonObject) -> None:
@@ -136,7 +125,7 @@ class Session:
 
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
-        self._request = request
+        self._request, self._reply = request, None
         if marks:
             self._spent = self._last
             asyncio.get_running_loop().call_soon(self._while_waiting)
@@ -158,17 +147,18 @@ class Session:
         body = sound(as_sent(reply))
         if not isinstance(body, dict):
             raise FormatError(f"a reply of format {self._format!r} is an object, not {type(reply).__name__}")
-        answer = self._codec.decode_reply(cast("JsonObject", body))
+        self._reply = cast("JsonObject", body)
+        answer = self._codec.decode_reply(self._reply)
         due: Due | None = None
         for message in self._history.observed(answer.messages):
             due = self._journal.take(message) or due
         self._journal.compactor.replied(self._journal.world.clock.now(), answer.usage)
-        self._provider_did(cast("JsonObject", body))
+        self._provider_did(self._reply)
         broke = self._watch.answered(answer.usage)
         if broke is not None:
             self._journal.tell(CacheBroke(broke.cause, broke.what, broke.tokens))
         due = due or self.following.reply_ended(answer.usage)
-        self._journal.offer(due, self._parent(cast("JsonObject", body)) if due else None)
+        self._journal.offer(due, self._parent(self._reply) if due else None)
 
     def _provider_did(self, reply: JsonObject) -> None:
         """Take note of what the provider cleared or compacted by itself."""
@@ -191,7 +181,9 @@ class Session:
     async def end_turn(self) -> None:
         """The reply had no tool calls, and the host waits for its user: a natural break."""
         due = self.following.end_turn()
-        self._journal.offer(due, self._parent(None) if due else None)
+        parent = self._parent(self._reply)
+        self._journal.offer(due, parent if due else None)
+        self._journal.memories.turn_ended(parent)
         self._journal.flush()
 
     def on_file_read(self, path: str) -> None:
@@ -238,6 +230,7 @@ class Session:
             self._watch.edited()
         if done is not None and done.result is not None and done.result.strategy != "micro":
             self._journal.compacted(done.boundary(manual=manual is not None), done.result.messages)
+            self._journal.memories.compacted()
         return done
 
     def fetch(self, id: str) -> str | None:
@@ -264,31 +257,3 @@ class Session:
     async def close(self) -> None:
         """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
         await self._journal.close()
-
-
-def price_for(request: JsonObject, settings: Settings) -> Price | None:
-    """The price table's entry for the model of a request, the user's own before the shipped one."""
-    return lookup(str(request.get("model", "")), _table(settings))
-
-
-@lru_cache(maxsize=8)
-def _cached_table(own: bytes) -> PriceTable:
-    return merged(shipped(), msgspec.json.decode(own, type=dict[str, Price]))
-
-
-def _table(settings: Settings) -> PriceTable:
-    return _cached_table(msgspec.json.encode(settings.models.prices))
-
-
-def limits_of(request: JsonObject, settings: Settings) -> Thresholds:
-    """The thresholds of the model that a request is for: its window and output from the price table, or what is usual."""
-    known = price_for(request, settings) or Price()
-    asked = next((value for name in OUTPUT_LIMITS if (value := request.get(name))), None)
-    output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
-    window = known.window or DEFAULT_WINDOW
-    limits = thresholds(window, output, settings.compaction)
-    if settings.compaction.family == "file_native":
-        return limits
-    # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md section 2.1).
-    inline = inline_limit(min(window, settings.compaction.window or window))
-    return replace(limits, auto=inline.auto, base=inline.auto, blocking=inline.usable)

@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.compaction.settings import CompactionSettings
 from memorist.errors import SettingsError
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
+from memorist.recall.settings import RecallSettings
 from memorist.session_memory.settings import SessionMemorySettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
@@ -39,6 +41,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: ModelSettings = ModelSettings()
     forks: ForkLimits = ForkLimits()
     compaction: CompactionSettings = CompactionSettings()
+    auto_memory: AutoMemorySettings = AutoMemorySettings()
+    recall: RecallSettings = RecallSettings()
 
 
 class Layer(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +14,12 @@ from memorist.compaction.call import Call, Done
 from memorist.compaction.marks import host_marks, mark
 from memorist.compaction.recorded import found
 from memorist.compaction.run import Compactor
-from memorist.core.messages import JsonObject, Message, ToolResult
+from memorist.core.messages import JsonObject, Message, Origin, ToolResult
 from memorist.errors import StoreError
 from memorist.formats import memorist_jsonl
 from memorist.host_history import WINDOW, Entry, HostHistory, News
 from memorist.ports import Files
+from memorist.store.files import discard
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.window import Window
@@ -33,6 +35,13 @@ class Kept(Struct, frozen=True):
     own: Message | None = None
 
 
+class Inserted(Struct, frozen=True):
+    """A message of ours that was shown after the message with the id `after`."""
+
+    after: str
+    message: Message
+
+
 class View:
     """The window of one session, with its compactor. `fit` is called before each request, `body` gives the request to send."""
 
@@ -43,6 +52,7 @@ class View:
         self._layout = layout
         self._files = files
         self._saved = self._load()
+        self._inserted = self._load_inserts()
         self._host_marks = False
         self._same = 0
         """Entries at the start of the history that stand as in the last request."""
@@ -74,6 +84,7 @@ class View:
         else:
             self._window.take(news.entries)
             self._take_up(news.entries)
+            self._put_back()
         self._offload(news.entries)
         if self.changed and (first := self._window.first) is not None and first.role == "assistant":
             # A compaction by hand kept nothing, and the reply that it came after is the first to be shown.
@@ -103,9 +114,33 @@ class View:
         kept = [Kept(message.id, None if id(message) in known else message) for message in self._window.messages]
         try:
             self._files.write(self._layout.window, msgspec.json.encode(kept))
+            discard(self._files, self._layout.inserts)  # the window holds them now
         except StoreError:
             # Without it a new process shows the host's history again and compacts it anew; nothing is lost.
             self._saved = []
+
+    def insert(self, message: Message) -> None:
+        """Show a message of ours after what is shown now, with this request and every later one. Costs the same however long the window is."""
+        last = self._window.last
+        self._window.append(message)
+        line = msgspec.json.encode(Inserted(last.id if last else "", message)) + b"\n"
+        with contextlib.suppress(StoreError):  # a new process shows the history without it
+            self._files.append(self._layout.inserts, line)
+
+    def insert_first(self, message: Message) -> None:
+        """Show a message of ours before all others; for a window that no request has shown yet, or that was just made anew."""
+        self._show([message, *self._window.messages])
+
+    @property
+    def begun(self) -> bool:
+        """Whether the model has spoken in what is shown."""
+        return any(message.origin is Origin.MODEL for message in self._window.messages)
+
+    @property
+    def open_for_more(self) -> bool:
+        """Whether something may be shown at the end: not after words of the model, which the host wants continued."""
+        last = self._window.last
+        return last is not None and last.role != "assistant"
 
     def body(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
         """The request to send: the very same object where nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
@@ -157,6 +192,33 @@ class View:
         except (FileNotFoundError, msgspec.DecodeError):
             return []
 
+    def _load_inserts(self) -> list[Inserted]:
+        found = []
+        try:
+            for line in self._files.read(self._layout.inserts).splitlines():
+                with contextlib.suppress(msgspec.DecodeError):  # a torn last line
+                    found.append(msgspec.json.decode(line, type=Inserted))
+        except FileNotFoundError:
+            pass
+        return found
+
+    def inserted(self) -> list[str]:
+        """Texts of ours that a former process showed and this one shows again."""
+        return [each.message.text for each in self._inserted] + [kept.own.text for kept in self._saved if kept.own is not None]
+
+    def _put_back(self) -> None:
+        """Show again, where it stood, what a former process had shown beside the host's messages."""
+        inserted, self._inserted = self._inserted, []
+        if not inserted:
+            return
+        order = list(self._window.messages)
+        for each in inserted:
+            at = next((index for index in range(len(order) - 1, -1, -1) if order[index].id == each.after), None)
+            if at is not None:
+                order.insert(at + 1, each.message)
+        if len(order) > len(self._window.messages):
+            self._show(order)
+
     def _take_up(self, entries: Sequence[Entry]) -> None:
         """Show what the last process had shown, where the host's history still holds it, and then what came after."""
         saved, self._saved = self._saved, []
@@ -173,8 +235,9 @@ class View:
 
     def _forget(self) -> None:
         self._saved = []
-        if self._files.facts(self._layout.window) is not None:
-            self._files.remove(self._layout.window)
+        self._inserted = []
+        discard(self._files, self._layout.window)
+        discard(self._files, self._layout.inserts)
 
 
 FETCH_NAME = "memorist_fetch"

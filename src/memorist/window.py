@@ -54,6 +54,16 @@ class Window:
         self.changed = False
         self.take(entries)
 
+    def append(self, message: Message) -> None:
+        """Show a message of ours after all that is shown now."""
+        self._shown.append(Shown((message,), None, tuple(self._codec.encode_messages([message]))))
+        self.changed = True
+
+    @property
+    def last(self) -> Message | None:
+        """The last message that is shown."""
+        return next((message for shown in reversed(self._shown) for message in reversed(shown.messages)), None)
+
     def rewrite(self, messages: Sequence[Message]) -> int:
         """Show these messages instead. Those that are in the window already, the very same objects, keep their wire form.
 

@@ -16,10 +16,11 @@ from memorist.engine import Memorist
 from memorist.errors import NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.forks.request import MARK
+from memorist.model_limits import limits_of
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Request
-from memorist.session import Session, limits_of
+from memorist.session import Session
 from memorist.settings import Settings
 from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel

@@ -122,7 +122,7 @@ async def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path)
         paths.append(claude_session(tmp_path / name / "s.jsonl", 3))
     await replay(paths, ReplayOptions(out=tmp_path / "out", settings=Settings()))
 
-    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["s", "s-2"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["engine", "s", "s-2"]
 
 
 @pytest.mark.covers("SF-5")
@@ -144,7 +144,7 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(t
     _, errors = last.communicate(timeout=60)
 
     assert (last.returncode, errors) == (0, "")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith("state.sqlite")) == ["report.html", "s"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() ) == ["engine", "report.html", "s"]
 
 
 @pytest.mark.covers("SF-5")

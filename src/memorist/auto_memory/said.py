@@ -139,17 +139,13 @@ def _matched(sayings: tuple[Saying, ...], sentence: Sentence, start: int) -> tup
     """The first way of saying that matches from a place in the sentence, unless a veto speaks."""
     masked = sentence.masked[start:]
     for each in sayings:
-        match = each.pattern.match(masked)
-        if match is None or (each.after is not None and not each.after.match(sentence.before or sentence.masked)):
+        match = each.match(masked)
+        if match is None or not each.follows(sentence.before or sentence.masked):
             continue
         group = "text" if match["text"] is not None else "other"
         begin, end = match.span(group)
         kept = masked[begin:end]
-        if (
-            (each.unless is not None and each.unless.match(kept))
-            or _is_vetoed(each, masked, kept)
-            or (each.standing and _is_amid_a_task(sentence))
-        ):
+        if each.rules_out(kept) or _is_vetoed(each, masked, kept) or (each.standing and _is_amid_a_task(sentence)):
             continue
         text = _trimmed(sentence.text[start + begin : start + end])
         return (each.act, text, sentence.text) if len(text) > 1 else None

@@ -70,8 +70,14 @@ def same_rule(left: str, right: str) -> bool:
     """Whether two texts say the same by rule. False where in doubt; two texts without any word are the same only when they are equal."""
     if left == right:
         return True
-    first, second = _canonical(left), _canonical(right)
-    return first == second and any(token not in _PUNCTUATION for token in first)
+    mine = rule_key(left)
+    return bool(mine) and mine == rule_key(right)
+
+
+def rule_key(text: str) -> tuple[str, ...]:
+    """What two texts that are the same rule have in common, to find one among many; empty for a text without any word, which is only itself."""
+    found = _canonical(text)
+    return found if any(token not in _PUNCTUATION for token in found) else ()
 
 
 def nearest(text: str, others: Sequence[str], *, least: float = ALIKE) -> Nearest | None:

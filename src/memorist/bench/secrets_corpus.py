@@ -3,7 +3,7 @@
 Nothing here is or was a key: each secret is drawn when the corpus is made, from the shape of its format. So that no scanner of public code
 finds one in this file, it holds shapes only. In a shape `{A36}` stands for 36 letters or digits, `{H…}` for hex digits, `{U…}` for upper case
 letters and digits, `{L…}` for lower case letters and digits, `{W…}` for letters, digits, `-` and `_`, `{B…}` for the base64 alphabet,
-`{D…}` for digits, `{X…}` for letters.
+`{D…}` for digits, `{X…}` for letters; `{D0}` for nothing, between the parts of a placeholder.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ ADDRESSED: dict[str, tuple[str, ...]] = {
     "password": ("DB_PASSWORD={A14}9z", 'password: "{A12}7q!"', "mysql --password {A16}4k -u root", "<password>{A15}3p</password>", "密码：{A14}5w", "Server=db;User Id=sa;Password={A14}6b;"),
     "assigned-secret": (
         "API_KEY={H32}", '{{"clientSecret": "{A40}"}}', "export AWS_SECRET_ACCESS_KEY={B36}9aB7", "jwt_secret: {A48}", 'token: str = "{A32}"', "deploy --api-token {A40} --wait",
-        'const apiKey = "{A39}";', "SECRET_KEY_BASE={H128}", '<add key="ApiKey" value="{A32}" />', '"{{\\"access_token\\": \\"{A64}\\"}}"', "密钥是 {A32}", "X-Api-Key: {A40}",
+        'const apiKey = "{A39}";', "SECRET_KEY_BASE={H128}", '<add key="ApiKey" value="{A32}" />', '"{{\\"access_token\\": \\"{A64}\\"}}"', "密钥是 {A32}", "The API key is {A32} for staging", "Secret key: {A40}", "X-Api-Key: {A40}",
     ),
 }  # fmt: skip
 """By rule, whole lines that hold one secret: the hole."""
@@ -176,12 +176,12 @@ INNOCENT: dict[str, tuple[str, ...]] = {
     "picture": ("data:image/png;base64,iVBORw0KGgo{B400}==", "![](data:image/svg+xml;base64,{B200})", '{{"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo{B300}"}}', "src: url(data:font/woff2;base64,{B300})"),
     "public key": ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{B43} bob@laptop", "-----BEGIN PUBLIC KEY-----\n{B64}\n{B64}\n-----END PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----\n{B64}\n{B64}\n-----END CERTIFICATE-----", "pk_live_{A24}"),
     "placeholder": (
-        "API_KEY=YOUR_API_KEY", "api_key: your-api-key-goes-here-1", "OPENAI_API_KEY=sk-...", "token: <your-token-here-123>", "GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-        "export ANTHROPIC_API_KEY=sk-ant-api03-xxxxxxxxxxxxxxxxxxxxxxxxxxxx", "PASSWORD=${DB_PASSWORD}", "password: {{ vault_db_password_1 }}", "secret: ${{{{ secrets.DEPLOY_TOKEN_2 }}}}",
-        "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "password = ************", "postgres://user:password@localhost/db",
+        "API_KEY=YOUR_API_KEY", "api_key: your-api-key-goes-here-1", "OPENAI_API_KEY=sk-...", "token: <your-token-here-123>", "GITHUB_TOKEN=ghp_{D0}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "export ANTHROPIC_API_KEY=sk-ant-api03-{D0}xxxxxxxxxxxxxxxxxxxxxxxxxxxx", "PASSWORD=${DB_PASSWORD}", "password: {{ vault_db_password_1 }}", "secret: ${{{{ secrets.DEPLOY_TOKEN_2 }}}}",
+        "AWS_ACCESS_KEY_ID=AKIA{D0}IOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "password = ************", "postgres://user:password@localhost/db",
         "postgres://postgres:postgres@localhost:5432/test", "https://user:pass@example.com", "mysql://root:${MYSQL_ROOT_PASSWORD}@db/app", "Authorization: Bearer <token>", "Authorization: Bearer $API_TOKEN_2",
-        "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE1", "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", "SECRET_KEY=changeme-please-123456", "token=%(api_token_2)s",
-        "api_key = 0123456789abcdef0123456789abcdef", "sk-1234567890abcdefghijklmnopqrstuvwxyz", "STRIPE_KEY=sk_test_xxxxxxxxxxxxxxxxxxxxxxxx", "password: [redacted: password]", "api_key=[REDACTED_SECRET]",
+        "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE1", "https://hooks.slack{D0}.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", "SECRET_KEY=changeme-please-123456", "token=%(api_token_2)s",
+        "api_key = 0123456789abcdef0123456789abcdef", "sk-{D0}1234567890abcdefghijklmnopqrstuvwxyz", "STRIPE_KEY=sk_test_{D0}xxxxxxxxxxxxxxxxxxxxxxxx", "password: [redacted: password]", "api_key=[REDACTED_SECRET]",
     ),
     "code": (
         "password = os.environ['DB_PASSWORD_2']", "token = process.env.GITHUB_TOKEN_V2", 'secret = os.getenv("APP_SECRET_1", "")', "const token = await getAccessToken2(user.id)", "self.token = settings.auth.token_v2",

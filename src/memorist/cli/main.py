@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from typing import ClassVar
 
 import click
 
 from memorist import __version__
-from memorist.cli.bench import bench
-from memorist.cli.compact import compact_command
-from memorist.cli.config import config
-from memorist.cli.doctor import doctor
-from memorist.cli.notes import notes
-from memorist.cli.replay import demo, replay
+from memorist.cli.commands import Commands
 from memorist.errors import MemoristError, UsageError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=CONTEXT)
+class MemoristCommands(Commands):
+    """Every command of `memorist`."""
+
+    homes: ClassVar[Mapping[str, str]] = {
+        "bench": "memorist.cli.bench:bench",
+        "compact": "memorist.cli.compact:compact_command",
+        "config": "memorist.cli.config:config",
+        "demo": "memorist.cli.replay:demo",
+        "doctor": "memorist.cli.doctor:doctor",
+        "memory": "memorist.cli.memory.group:memory_group",
+        "notes": "memorist.cli.notes:notes",
+        "recall": "memorist.cli.recall:recall",
+        "replay": "memorist.cli.replay:replay",
+    }
+
+
+@click.group(cls=MemoristCommands, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def commands(debug: bool) -> None:
-    """A memory and context engine for LLM agents: notes of the running session, kept in plain files."""
+    """A memory and context engine for LLM agents: notes of the running session, memories across sessions, all in plain files."""
     click.get_current_context().obj = debug
-
-
-for command in (replay, demo, notes, compact_command, config, doctor, bench):
-    commands.add_command(command)
 
 
 def main() -> None:

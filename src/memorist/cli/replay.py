@@ -134,6 +134,12 @@ def _json(record: SessionRecord) -> dict[str, Any]:
             if record.final is None
             else {"message": record.final.message, "tokens": record.final.tokens, "why": record.final.why},
         },
+        "memory": {
+            "steps": [
+                {"message": step.index, "what": step.what, "paths": list(step.paths), "why": step.why} for step in record.memory_steps
+            ],
+            "given": [{"message": given.message, "text": given.text} for given in record.memory_given],
+        },
         "receipts": {
             "requests": record.receipts.requests,
             "input": usage.input,
@@ -154,4 +160,6 @@ def _summary(replayed: Replayed) -> None:
             f" context up to {record.tokens_peak:,} tokens, notes updated {len(record.updates)} times and at the end{skipped}"
         )
         click.echo(f"  notes: {record.notes_path or 'none, the session holds no message'}")
+        for step in record.memory_steps:
+            click.echo(f"  memory {step.what}: {', '.join(step.paths)} ({step.why})")
     click.echo(f"report: {replayed.report}")

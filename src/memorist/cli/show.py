@@ -23,6 +23,11 @@ def json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
+def readable(text: str) -> str:
+    """The text with a question mark for each byte that was no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def notes(text: str) -> None:
     """Notes as a person reads them: rendered on a terminal, as they are in a pipe."""
     if sys.stdout.isatty():

@@ -37,12 +37,22 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 
 def conversation(
-    messages: Iterable[Message], *, said: Sequence[str] | None = None, transcript: str = "", factor: float = 1.0
+    messages: Iterable[Message],
+    *,
+    said: Sequence[str] | None = None,
+    transcript: str = "",
+    factor: float = 1.0,
+    before: Conversation | None = None,
 ) -> Conversation:
-    """Count the messages. Without `said`, what the user said is taken from them."""
+    """Count the messages. Without `said`, what the user said is taken from them.
+
+    `before` is the conversation as it was last counted: its messages, the very same objects, are not counted again.
+    """
     held = tuple(messages)
     words = tuple(said) if said is not None else tuple(text for text in map(typed, held) if text)
-    sizes = tuple(estimate_message(message, factor) for message in held)
+    # The messages of `before` are held by it, so that none of them shares its address with another.
+    known = {} if before is None or before.factor != factor else dict(zip(map(id, before.messages), before.sizes, strict=True))
+    sizes = tuple([known[id(message)] if id(message) in known else estimate_message(message, factor) for message in held])
     return Conversation(messages=held, sizes=sizes, said=words, transcript=transcript, factor=factor)
 
 

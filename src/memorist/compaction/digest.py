@@ -12,13 +12,14 @@ from itertools import accumulate
 from msgspec import Struct
 
 from memorist.compaction.digest_choose import Choice
-from memorist.compaction.digest_names import Finder, Name, collect, names_text
+from memorist.compaction.digest_names import Name, Standing, collect, names_text, ranked
 from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
 from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
-from memorist.compaction.digest_units import Piece, pieces, units
+from memorist.compaction.digest_units import Piece, Unit, pieces, taken_apart
 from memorist.compaction.digest_user import Said, choose_words, earlier_words, user_words, words_text
+from memorist.compaction.digest_words import names
 from memorist.compaction.result import Compacted, Cut
 from memorist.core.messages import Message, Origin, Text
 from memorist.core.tokens import estimate_message, estimate_text
@@ -45,14 +46,16 @@ _MARGIN = 2
 """Tokens for rounding."""
 
 
-class _Past(Struct, frozen=True):
+class _Past(Struct, frozen=True, kw_only=True):
     """What the digest is made from."""
 
     said: list[Said]
     pieces: list[Piece]
     named: list[set[str]]
     """The names of each piece."""
-    finder: Finder
+    units: list[Unit]
+    unit_names: list[set[str]]
+    """The names of each extract."""
     ages: list[int]
     ledger: Ledger
     root: str
@@ -97,9 +100,19 @@ def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: 
     ages = list(accumulate(reversed(sizes)))[::-1]
     found = pieces(messages[: kept.first], root)
     shown = "\n".join(piece.text for piece in pieces(kept.messages, root))
-    finder = Finder()
-    named = [finder.names(piece.text) for piece in found]
-    return _Past(user_words(messages[: kept.first]), found, named, finder, ages, ledger, root, shown)
+    apart = [taken_apart(piece) for piece in found]
+    own = [[names(unit.text) for unit in each.units] for each in apart]
+    return _Past(
+        said=user_words(messages[: kept.first]),
+        pieces=found,
+        named=[set().union(*each) if parts.whole else names(parts.piece.text) for parts, each in zip(apart, own, strict=True)],
+        units=[unit for each in apart for unit in each.units],
+        unit_names=[each for several in own for each in several],
+        ages=ages,
+        ledger=ledger,
+        root=root,
+        shown=shown,
+    )
 
 
 def _text(past: _Past, room: int, transcript: str) -> str:
@@ -123,23 +136,26 @@ def _text(past: _Past, room: int, transcript: str) -> str:
     choice = _choice(past, lists)
     names_room = min(int(room * NAMES_SHARE), NAMES_MOST)
     choice.fill(left - names_room)
-    found = collect(past.pieces, past.named)
-    names = _names(past, found, lists + extracts_text(choice.chosen), names_room)
-    choice.fill(left - estimate_text(extracts_text(choice.chosen)) - estimate_text(names))
+    found = ranked(collect(past.pieces, past.named), past.ages)
+    here = Standing(past.shown + lists)
     extracts = extracts_text(choice.chosen)
-    names = _names(past, found, lists + extracts, min(left - estimate_text(extracts), names_room))
-    return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', names)}".strip()
+    named = _names(past, found, (here, Standing(extracts)), names_room)
+    choice.fill(left - estimate_text(extracts) - estimate_text(named))
+    extracts = extracts_text(choice.chosen)
+    named = _names(past, found, (here, Standing(extracts)), min(left - estimate_text(extracts), names_room))
+    return f"{lists}{section('Extracts, in order', extracts)}{section('Names that also came up', named)}".strip()
 
 
-def _names(past: _Past, found: list[Name], text: str, room: int) -> str:
-    return names_text(found, past.ages, past.shown + text, room, past.root)
+def _names(past: _Past, found: list[Name], texts: tuple[Standing, Standing], room: int) -> str:
+    one, other = texts
+    return names_text(found, lambda name: one[name] or other[name], room, past.root)
 
 
 def _choice(past: _Past, lists: str) -> Choice:
-    found = units(past.pieces)
     seen = history(past.pieces, past.named, past.ages)
-    rates = [rate(unit, past.finder.names(unit.text), seen, past.ages[unit.source.step - 1]) for unit in found]
-    return Choice(found, rates, (past.shown, lists))
+    found = zip(past.units, past.unit_names, strict=True)
+    rates = [rate(unit, own, seen, past.ages[unit.source.step - 1]) for unit, own in found]
+    return Choice(past.units, rates, (past.shown, lists))
 
 
 def _short(head: str, pointer: str, words: str, room: int) -> str:

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from memorist.compaction.digest_text import heading_cost
 from memorist.compaction.digest_units import Source, Unit
+from memorist.compaction.digest_words import Run, runs
 from memorist.core.tokens import estimate_text
 
-RUN = 6
-"""Words or signs in a row that count as said before."""
-
-_WORD = re.compile(r"\w+|[^\w\s]")
-_NUMBER = re.compile(r"\d+")
 _WORTHLESS = 1e-9
 _MOST_WORDS = 4
 """Words or signs in a token, at most."""
 
 _SMALLEST = 12
 """Tokens below which no extract is tried."""
-
-
-Run = tuple[str, ...]
-
-
-def runs(text: str) -> set[Run]:
-    """The runs of words in a text, all numbers being one: lines of a listing or log that differ only in numbers say the same."""
-    words = _WORD.findall(_NUMBER.sub("0", text))
-    return set(zip(*(words[start:] for start in range(RUN)), strict=False)) or {tuple(words)}
 
 
 class Choice:
@@ -45,7 +31,9 @@ class Choice:
         self._rates = rates
         self._covered: set[Run] = set()
         self._sources: set[Source] = set()
-        self._own: dict[int, set[Run]] = {}
+        self._new: dict[int, set[Run]] = {}
+        """What each extract that was weighed said that was not covered then; what is covered stays so."""
+        self._costs: dict[int, int] = {}
         self._queue = [(-_MOST_WORDS * rate, at) for at, rate in enumerate(rates)]
         heapify(self._queue)
         for text in known:
@@ -56,11 +44,7 @@ class Choice:
         passed: list[tuple[float, int]] = []
         while self._queue and room > _SMALLEST:
             _, at = heappop(self._queue)
-            unit = self._found[at]
-            if at not in self._own:
-                self._own[at] = runs(unit.text)
-            cost = estimate_text(unit.text) + 1 + (0 if unit.source in self._sources else heading_cost(unit.source))
-            worth = self._rates[at] * len(self._own[at] - self._covered) / cost
+            worth, cost = self._weighed(at)
             if worth <= _WORTHLESS:
                 continue
             if self._queue and worth < -self._queue[0][0]:
@@ -69,12 +53,24 @@ class Choice:
                 passed.append((-worth, at))
             else:
                 room -= cost
-                self._take(at, unit)
+                self._take(at)
         for each in passed:
             heappush(self._queue, each)
         return room
 
-    def _take(self, at: int, unit: Unit) -> None:
+    def _weighed(self, at: int) -> tuple[float, int]:
+        """What an extract is worth now, and what it costs."""
+        unit = self._found[at]
+        known = self._new.get(at)
+        if known is None:
+            text = unit.text
+            known, self._costs[at] = runs(text), estimate_text(text) + 1
+        self._new[at] = new = known - self._covered
+        cost = self._costs[at] + (0 if unit.source in self._sources else heading_cost(unit.source))
+        return self._rates[at] * len(new) / cost, cost
+
+    def _take(self, at: int) -> None:
+        unit = self._found[at]
         self.chosen.append(unit)
         self._sources.add(unit.source)
-        self._covered |= self._own.pop(at)
+        self._covered |= self._new.pop(at)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import log, log1p
 
 from msgspec import Struct
 
 from memorist.compaction.digest_units import Piece
 
-_NAME = re.compile(
-    r"https?://[^\s\"'`<>()\[\]{},;]+"
-    r"|[~.]{0,2}/?[A-Za-z0-9_@$-]+(?:(?:/|\.|::|->)[A-Za-z0-9_@$-]+)+"
-    r"|[A-Za-z_$][A-Za-z0-9_$]*|\d[0-9A-Za-z_-]*"
-)
-_SHAPED = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|\w\.[A-Za-z_]\w")
-_SHORTEST = 4
-_LONGEST = 200
+_PART = re.compile(r"[^\s\"'`()\[\]{},;]+")
+"""What stands between signs of which none is part of a name."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_@$-]+")
+"""A name that is one word."""
+
 _LONGEST_PLACE = 120
 
 OWN_KINDS = frozenset({"said", "call", "change", "thought"})
@@ -45,31 +43,24 @@ class Name(Struct):
     own_step: int = 0
 
 
-class Finder:
-    """Finds names in texts, and looks at each word once however often it comes."""
+class Standing(dict[str, bool]):
+    """Tells of each name whether it stands somewhere in a text, alone or within a longer word. Remembers what it was asked.
 
-    __slots__ = ("_known",)
+    Each word of the text is looked at once, which is far less to search than the text.
+    """
 
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
+    __slots__ = ("_parts", "_plain")
 
-    def names(self, text: str) -> set[str]:
-        """The paths, addresses, identifiers, hashes and long numbers of a text."""
-        known = self._known
-        found = set()
-        for word in set(_NAME.findall(text)):
-            name = known.get(word)
-            if name is None:
-                name = known[word] = _name(word)
-            if name:
-                found.add(name)
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._parts = "\n".join(set(_PART.findall(text)))
+        words = set(_PLAIN.findall(self._parts))
+        self._plain = "\n".join(words)
+        self.update(dict.fromkeys(words, True))
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name in (self._plain if _PLAIN.fullmatch(name) else self._parts)
         return found
-
-
-def _name(word: str) -> str:
-    """The word without the signs around it if it is a name; else nothing."""
-    bare = word.strip(".-/:")
-    return bare if _SHORTEST <= len(bare) <= _LONGEST and _SHAPED.search(bare) else ""
 
 
 def collect(found: Sequence[Piece], named: Sequence[set[str]]) -> list[Name]:
@@ -98,19 +89,25 @@ def weight(name: Name, ages: Sequence[int]) -> float:
     return value - log(len(name.text) + 3) / 2
 
 
-def names_text(names: Sequence[Name], ages: Sequence[int], known: str, room: int, root: str = "") -> str:
-    """Lines of names that do not stand in `known`, the likeliest first, each with the file that it was seen in, within `room` tokens."""
+def ranked(names: Iterable[Name], ages: Sequence[int]) -> list[Name]:
+    """The names, those first that are likeliest to be used again."""
+    return sorted(names, key=lambda each: -weight(each, ages))
+
+
+def names_text(names: Sequence[Name], known: Callable[[str], bool], room: int, root: str = "") -> str:
+    """Lines of the names that are not `known`, in the order given, each with the file that it was seen in, within `room` tokens."""
     by_place: dict[str, list[str]] = {}
     left = room
     spare = 0
-    for name in sorted(names, key=lambda each: -weight(each, ages)):
+    for name in names:
         if left <= 0:
             break
         place = _place(name.place, root)
         label = "" if place in by_place else _label(place)
         size = len(f"{label}, {name.text}".encode("utf-8", "surrogatepass")) - spare
         tokens = -(-size // 4)
-        if name.text in known or tokens > left:
+        # Most names come when there is hardly room any more, and to look for one costs more than to count it.
+        if tokens > left or known(name.text):
             continue
         spare = tokens * 4 - size
         left -= tokens

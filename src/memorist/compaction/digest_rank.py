@@ -8,6 +8,7 @@ two hundredths at most.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import exp, log, log1p
 
@@ -72,7 +73,8 @@ class History(Struct, frozen=True):
     changed: dict[str, int]
     changes: dict[str, int]
     heat: dict[str, float]
-    lines: dict[str, int]
+    repeats: dict[str, float]
+    """How often a line was shown, as a logarithm; only of those that were shown in more than one piece."""
 
 
 def history(found: Sequence[Piece], named: Sequence[set[str]], ages: Sequence[int]) -> History:
@@ -80,22 +82,21 @@ def history(found: Sequence[Piece], named: Sequence[set[str]], ages: Sequence[in
     changed: dict[str, int] = {}
     changes: dict[str, int] = {}
     hot: dict[str, float] = {}
-    spread: dict[str, int] = {}
-    lines: dict[str, int] = {}
+    spread: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
     for piece, names in zip(found, named, strict=True):
         source = piece.source
         if source.kind == "change":
             changed[source.path] = source.step
             changes[source.path] = changes.get(source.path, 0) + 1
-        for line in {each.strip() for each in piece.text.split("\n")}:
-            lines[line] = lines.get(line, 0) + 1
-        for name in names:
-            spread[name] = spread.get(name, 0) + 1
+        lines.update(set(map(str.strip, piece.text.split("\n"))))
+        spread.update(names)
         if source.kind in _OWN:
             weight = 2 ** (-ages[source.step - 1] / HEAT_HALF_LIFE)
             for name in names:
                 hot[name] = hot.get(name, 0.0) + weight
-    return History(changed, changes, {name: min(1.0, heat) / (spread[name] + 1) ** 0.5 for name, heat in hot.items()}, lines)
+    heat = {name: min(1.0, warmth) / (spread[name] + 1) ** 0.5 for name, warmth in hot.items()}
+    return History(changed, changes, heat, {line: log(count) for line, count in lines.items() if count > 1})
 
 
 def rate(unit: Unit, names: set[str], past: History, age: int) -> float:
@@ -108,8 +109,9 @@ def rate(unit: Unit, names: set[str], past: History, age: int) -> float:
     if source.path in past.changes:
         value += FOCUS * log1p(past.changes[source.path] - 1)
     value += HEAT * sum(past.heat.get(name, 0.0) for name in names) / (len(names) + 1)
-    value += DIGITS * sum(map(text.count, "0123456789")) / max(1, len(text))
-    lines = [line for line in unit.lines if line.strip()]
-    value += SINGLES * sum(1 for line in lines if " " not in line.strip()) / max(1, len(lines))
-    value += REPEATS * sum(log(past.lines.get(line.strip(), 1)) for line in lines if len(line.strip()) >= TELLING) / max(1, len(lines))
+    raw = text.encode("utf-8", "surrogatepass")
+    value += DIGITS * (len(raw) - len(raw.translate(None, b"0123456789"))) / max(1, len(text))
+    lines = [line for each in unit.lines if (line := each.strip())]
+    value += SINGLES * sum([" " not in line for line in lines]) / max(1, len(lines))
+    value += REPEATS * sum([past.repeats.get(line, 0.0) for line in lines if len(line) >= TELLING]) / max(1, len(lines))
     return exp(value)

@@ -31,7 +31,8 @@ PARAGRAPH_LINES = 5
 _NUMBER_DIGITS = 9
 _CHANGES_LIMIT = 40
 _TITLE_COMMAND = 60
-_NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$")
+_NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
+_LONG_NUMBER = re.compile(r"^ *\d{5}", re.MULTILINE)
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATCH_START = "*** Begin Patch"
@@ -70,6 +71,16 @@ class Piece(Struct, frozen=True):
 
     source: Source
     text: str
+
+
+class Parts(Struct, frozen=True):
+    """A piece and its extracts. They are `whole` where the names in them are those of the piece: no line had to be cut within a word, and no line
+    number is so long that it could be one.
+    """
+
+    piece: Piece
+    units: list[Unit]
+    whole: bool
 
 
 def pieces(messages: Sequence[Message], root: str = "") -> list[Piece]:
@@ -158,41 +169,47 @@ def values(given: JsonObject) -> list[str]:
     return found
 
 
-def units(found: Sequence[Piece]) -> list[Unit]:
-    """The extracts of all pieces, in order."""
-    return [unit for piece in found for unit in _units(piece)]
+def taken_apart(piece: Piece) -> Parts:
+    """The extracts of a piece, in order."""
+    lines, cut = _short_lines(piece.text)
+    numbered = cut or _NUMBERED.search(piece.text) is not None
+    whole = not cut and not (numbered and _LONG_NUMBER.search(piece.text))
+    return Parts(piece, list(_units(piece.source, lines, numbered=numbered)), whole)
 
 
-def _units(piece: Piece) -> Iterator[Unit]:
-    part = 0
-    run: list[str] = []
-    size = 0
-    for line in _short_lines(piece.text):
-        if run and (len(run) >= CHUNK_LINES or size + len(line) > CHUNK_CHARACTERS):
-            yield from _unit(piece.source, part, run)
-            run, size, part = [], 0, part + 1
-        run.append(line)
-        size += len(line)
-        if len(run) >= PARAGRAPH_LINES and not line.strip():
-            yield from _unit(piece.source, part, run)
-            run, size, part = [], 0, part + 1
-    yield from _unit(piece.source, part, run)
+def _units(source: Source, lines: Sequence[str], *, numbered: bool) -> Iterator[Unit]:
+    part = start = size = 0
+    for at, (line, length) in enumerate(zip(lines, map(len, lines), strict=True)):
+        if at > start and (at - start >= CHUNK_LINES or size + length > CHUNK_CHARACTERS):
+            yield from _unit(source, part, lines[start:at], numbered=numbered)
+            start, size, part = at, 0, part + 1
+        size += length
+        if at - start >= PARAGRAPH_LINES - 1 and (not line or line.isspace()):
+            yield from _unit(source, part, lines[start : at + 1], numbered=numbered)
+            start, size, part = at + 1, 0, part + 1
+    yield from _unit(source, part, lines[start:], numbered=numbered)
 
 
-def _unit(source: Source, part: int, run: Sequence[str]) -> Iterator[Unit]:
-    """One extract, without the line numbers that a reader of files printed; none where there are only blank lines."""
-    if not any(line.strip() for line in run):
+def _unit(source: Source, part: int, run: Sequence[str], *, numbered: bool) -> Iterator[Unit]:
+    """One extract, without the line numbers that a reader of files printed where any line is `numbered`; none where there are only blank lines."""
+    if not "".join(run).strip():
         return
-    numbered = [_NUMBERED.match(line) for line in run]
-    numbers = [int(each[1][:_NUMBER_DIGITS]) for each in numbered if each]
-    lines = tuple((each[2] if each else line).rstrip() for each, line in zip(numbered, run, strict=True))
-    yield Unit(source, part, lines, numbers[0] if numbers else 0, numbers[-1] if numbers else 0)
+    found = [_NUMBERED.match(line) for line in run] if numbered else []
+    numbers = [int(each[1][:_NUMBER_DIGITS]) for each in found if each]
+    if not numbers:
+        yield Unit(source, part, tuple([line.rstrip() for line in run]))
+        return
+    lines = tuple([(each[2] if each else line).rstrip() for each, line in zip(found, run, strict=True)])
+    yield Unit(source, part, lines, numbers[0], numbers[-1])
 
 
-def _short_lines(text: str) -> list[str]:
-    """The lines, very long ones cut into pieces at a space or, where there is none, anywhere."""
+def _short_lines(text: str) -> tuple[list[str], bool]:
+    """The lines, very long ones cut into pieces at a space or, where there is none, anywhere; and whether any was cut."""
+    lines = text.split("\n")
+    if len(text) <= CHUNK_CHARACTERS or max(map(len, lines)) <= CHUNK_CHARACTERS:
+        return lines, False
     found: list[str] = []
-    for line in text.split("\n"):
+    for line in lines:
         rest = line
         while len(rest) > CHUNK_CHARACTERS:
             cut = rest.rfind(" ", CHUNK_CHARACTERS // 2, CHUNK_CHARACTERS)
@@ -200,4 +217,4 @@ def _short_lines(text: str) -> list[str]:
             found.append(rest[:cut])
             rest = rest[cut:]
         found.append(rest)
-    return found
+    return found, True

@@ -75,19 +75,26 @@ def _last_reply(messages: Sequence[Message]) -> float | None:
     return None if newest is None else newest.timestamp
 
 
-def clear(messages: Sequence[Message], ids: Sequence[str], *, factor: float = 1.0) -> Outcome:
-    """Put the fixed text in place of these results. Those that are cleared already, or no longer than the text, stay as they are."""
+def clear(messages: Sequence[Message], ids: Sequence[str], *, factor: float = 1.0, sizes: Sequence[int] | None = None) -> Outcome:
+    """Put the fixed text in place of these results. Those that are cleared already, or no longer than the text, stay as they are.
+
+    `sizes` are the messages' estimated tokens, where they are known.
+    """
     wanted = set(ids)
     cut: list[Cut] = []
     made = tuple(_cleared(message, wanted, cut, factor) for message in messages)
     if not cut:
         return Unchanged("There is no old tool result that would save anything.")
-    before = sum(estimate_message(message, factor) for message in messages)
-    after = sum(estimate_message(message, factor) for message in made)
+    known = [estimate_message(message, factor) for message in messages] if sizes is None else sizes
+    before = sum(known)
+    changed = [(size, new) for size, new, old in zip(known, made, messages, strict=True) if new is not old]
+    after = before + sum(estimate_message(new, factor) - size for size, new in changed)
     return Compacted(strategy="micro", messages=made, tokens_before=before, tokens_after=after, cut=tuple(cut))
 
 
 def _cleared(message: Message, wanted: set[str], cut: list[Cut], factor: float) -> Message:
+    if not any(isinstance(block, ToolResult) and block.tool_use_id in wanted for block in message.blocks):
+        return message
     blocks: list[Block] = []
     changed = False
     for block in message.blocks:

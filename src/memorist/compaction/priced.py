@@ -120,10 +120,10 @@ def _chunks(messages: Sequence[Message], old: set[str], factor: float) -> list[l
     """The results that may go, with their message's index and what each frees, in groups of neighbours."""
     least = estimate_text(CLEARED, factor)
     found = [
-        (index, result.tool_use_id, estimate_text(result.text, factor) - least)
+        (index, result.tool_use_id, size - least)
         for index, message in enumerate(messages)
         for result in message.tool_results
-        if result.tool_use_id in old and estimate_text(result.text, factor) > 2 * least
+        if result.tool_use_id in old and (size := estimate_text(result.text, factor)) > 2 * least
     ]
     size = max(1, -(-len(found) // CHUNKS))
     return [found[start : start + size] for start in range(0, len(found), size)]

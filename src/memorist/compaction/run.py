@@ -74,6 +74,8 @@ class Compactor:
         self._cached = 0
         self._first = 0
         self._priced_at = 0
+        self._held: Conversation | None = None
+        """The conversation as it was last counted."""
 
     def took(self, message: Message) -> None:
         """A message was added to the conversation; what the user typed is kept word by word (CP-16)."""
@@ -127,9 +129,8 @@ class Compactor:
         """Take the plan's steps for this request, in order."""
         now = self._means.clock.now() if call.now is None else call.now
         self._priced_at = self._following.tokens
-        held = conversation(
-            call.messages, said=self._said, transcript=str(self._means.layout.transcript), factor=self._following.meter.factor
-        )
+        transcript, factor = str(self._means.layout.transcript), self._following.meter.factor
+        self._held = held = conversation(call.messages, said=self._said, transcript=transcript, factor=factor, before=self._held)
         saved = await self._saved(call, held, now)
         result = saved if isinstance(saved, Compacted) else None
         steps = decide(self._situation(call, held, result, now), self._breakers, self._means.settings)
@@ -203,7 +204,7 @@ class Compactor:
             made = smaller if isinstance(smaller, Compacted) else made
         if paying is None or isinstance(made, Compacted):
             return made
-        return micro.clear(held.messages, paying.ids, factor=held.factor)
+        return micro.clear(held.messages, paying.ids, factor=held.factor, sizes=held.sizes)
 
     def _talk(self, held: Conversation) -> Talk | None:
         """What the notes, or the digest, could stand for now."""

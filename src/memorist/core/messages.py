@@ -183,12 +183,12 @@ class Message(Struct, frozen=True, kw_only=True):
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
         """The calls in this message, in order."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolUse))
+        return tuple([block for block in self.blocks if isinstance(block, ToolUse)])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The tool answers in this message, in order."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+        return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
 
 
 class ToolDefinition(Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""Which memories belong to a question."""
+"""Recall: what of the memories bears on a message, and how it is shown."""

@@ -6,9 +6,9 @@ from collections import Counter
 
 from memorist.core.messages import Document, Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
 from memorist.core.tokens import PICTURE_TOKENS, estimate_message, estimate_text
-from memorist.events import ConversationCompacted, Event, HistoryReplaced, NotesUpdated
+from memorist.events import ConversationCompacted, Event, HistoryReplaced, MemoryChanged, MemoryRefused, MemoryWaits, NotesUpdated
 from memorist.formats.recorded import Aside, Mend, Skip
-from memorist.replay.record import CommandUse, Compaction, FileUse, Point, Trouble, Update
+from memorist.replay.record import CommandUse, Compaction, FileUse, MemoryGiven, MemoryStep, Point, Trouble, Update
 from memorist.session_memory.ledger import Ledger
 
 POINTS = 2_000
@@ -43,6 +43,8 @@ class Gathering:
         self.updates: list[Update] = []
         self.final: Update | None = None
         self.compactions: list[Compaction] = []
+        self.memory_steps: list[MemoryStep] = []
+        self.memory_given: list[MemoryGiven] = []
         self.messages = 0
         self._stride = 1
         self._in_final = False
@@ -107,8 +109,18 @@ class Gathering:
             case ConversationCompacted():
                 made = Compaction(self.messages, 0, event.trigger, event.tokens_before, event.tokens_after, "memorist", event.strategy)
                 self.compactions.append(made)
+            case MemoryChanged(what=what, paths=paths):
+                self.memory_steps.append(MemoryStep(self.messages, "written", paths, what))
+            case MemoryWaits(path=path, reasons=reasons):
+                self.memory_steps.append(MemoryStep(self.messages, "waiting", (path,), "; ".join(reasons)))
+            case MemoryRefused(path=path, reasons=reasons):
+                self.memory_steps.append(MemoryStep(self.messages, "refused", (path,), "; ".join(reasons)))
             case _:
                 pass
+
+    def given(self, message: str, text: str) -> None:
+        """A live session would have been shown this at the newest message."""
+        self.memory_given.append(MemoryGiven(self.messages, message, text))
 
     def ending(self) -> None:
         """What is told from now on belongs to the end of the recording, not to its course."""

@@ -14,6 +14,8 @@ _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 def legible(text: str) -> str:
     """The text without terminal colours, and with every character that hides or turns text written as its number, such as ‹U+202E›."""
+    if text.isprintable():  # most texts of a page: short, and without any of these
+        return text
     plain = _COLOUR.sub("", text.replace("\r\n", "\n"))
     return _HIDDEN.sub(lambda found: f"‹U+{ord(found.group()):04X}›", plain)
 

@@ -71,6 +71,25 @@ class Trouble(Struct, frozen=True):
     mended: str
 
 
+class MemoryStep(Struct, frozen=True):
+    """Something that was written to memory, waits in the inbox, or was refused."""
+
+    index: int
+    """Number of messages before it."""
+    what: str
+    """`written`, `waiting` or `refused`."""
+    paths: tuple[str, ...]
+    why: str
+
+
+class MemoryGiven(Struct, frozen=True):
+    """What a live session would have been shown of earlier sessions' memories at one message."""
+
+    index: int
+    message: str
+    text: str
+
+
 class Receipts(Struct, frozen=True, kw_only=True):
     """The background work of a session in total. `cost_usd` is None when a price is not known."""
 
@@ -99,6 +118,8 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     final: Update | None = None
     """The update at the end of the recording, which no threshold called for; None for an empty session."""
     compactions: tuple[Compaction, ...]
+    memory_steps: tuple[MemoryStep, ...] = ()
+    memory_given: tuple[MemoryGiven, ...] = ()
     kinds: dict[str, int]
     """Estimated tokens by kind of content: user, assistant, thinking, tool calls, tool results, injected, summaries, images."""
     files: tuple[FileUse, ...]

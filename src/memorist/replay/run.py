@@ -21,17 +21,20 @@ from memorist.engine import Memorist
 from memorist.errors import NothingToDo, UnreadableSession
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Aside, Head, Measured, Mend, Skip
+from memorist.model_limits import DEFAULT_OUTPUT, limits_of, price_for
 from memorist.playback import Playback
 from memorist.ports import Model
 from memorist.replay.gather import Gathering, commands_of, files_of, relative, troubles_of
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord
 from memorist.replay.report import report
-from memorist.session import DEFAULT_OUTPUT, limits_of, price_for
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles, make_folders, refusal
+from memorist.store.held import HeldFiles
 from memorist.store.lines import LineFile
 
 PARTIAL = ".partial-"
+ENGINE = "engine"
+"""Folder below `out` that stands for the home folder of a live engine."""
 
 Progress = Callable[[Path, int], None]
 """Is told the file and the number of the line that is being read, now and then."""
@@ -68,12 +71,12 @@ async def replay(paths: list[Path], options: ReplayOptions) -> Replayed:
     make_folders(options.out)
     _clear(options.out)
     sessions, unread, names = [], [], set[str]()
-    files = DiskFiles(durable=False)  # each session is built aside, and made again if the machine stops
-    async with Memorist(model=options.model, home=options.out, settings=options.settings, files=files) as engine:
+    files = HeldFiles(DiskFiles(durable=False))  # each session is built aside, and made again if the machine stops
+    async with Memorist(model=options.model, home=_engine_home(options.out), settings=options.settings, files=files) as engine:
         for path in paths:
             name = _name(path, names)
             try:
-                sessions.append(await _replay_one(engine, path, name, options))
+                sessions.append(await _replay_one(engine, files, path, name, options))
             except UnreadableSession as error:
                 said = str(error)
                 unread.append(Unread(str(path), said if path.name in said else f"{path}: {said}"))
@@ -99,6 +102,13 @@ def _name(path: Path, taken: set[str]) -> str:
     return name
 
 
+def _engine_home(out: Path) -> Path:
+    """Where the replay's own memories and records go. Each replay begins without any: it shows what these sessions alone would have left."""
+    home = out / ENGINE
+    shutil.rmtree(home, ignore_errors=True)
+    return home
+
+
 def _clear(out: Path) -> None:
     """Remove what killed runs left; put back a session that was just being replaced."""
     for left in out.glob(f"{PARTIAL}*"):
@@ -111,7 +121,7 @@ def _clear(out: Path) -> None:
             left.rename(place)
 
 
-async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOptions) -> SessionRecord:
+async def _replay_one(engine: Memorist, files: HeldFiles, path: Path, name: str, options: ReplayOptions) -> SessionRecord:
     began = time.perf_counter()
     lines = LineFile(path)
     entries = read(lines)
@@ -131,6 +141,8 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
                 case Message():
                     await session.follow(entry)
                     gathering.message(entry, session.following.tokens)
+                    for given in session.taken():
+                        gathering.given(given.message, given.text)
                     if options.progress is not None and gathering.messages % 64 == 0:
                         options.progress(path, entry.line)
                 case Aside():
@@ -149,6 +161,7 @@ async def _replay_one(engine: Memorist, path: Path, name: str, options: ReplayOp
         notes = await _final_notes(session)
     finally:
         await session.close()
+        files.settle()
     record = _record(path, head, gathering, session, notes)
     place = options.out / name
     _put(partial, place)
@@ -203,6 +216,8 @@ def _record(path: Path, head: Head, gathering: Gathering, session: Playback, not
         updates=tuple(gathering.updates),
         final=gathering.final,
         compactions=tuple(gathering.compactions),
+        memory_steps=tuple(gathering.memory_steps),
+        memory_given=tuple(gathering.memory_given),
         kinds=dict(gathering.kinds.most_common()),
         files=files_of(following.ledger),
         commands=commands_of(following.ledger),

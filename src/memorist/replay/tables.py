@@ -184,6 +184,21 @@ def compactions(session: SessionRecord) -> Table:
     return Table(columns, rows, "more compactions")
 
 
+def memory_steps(session: SessionRecord) -> Table:
+    """What the session wrote to memory, what waits, and what was refused."""
+    columns = (Column("After message", "number"), Column("What"), Column("Memory", "code"), Column("Why"))
+    rows = [
+        (whole(step.index), step.what, short(", ".join(step.paths), LONGEST), short(step.why, LONGEST)) for step in session.memory_steps
+    ]
+    return Table(columns, tuple(rows), "more")
+
+
+def memory_given(session: SessionRecord) -> Table:
+    """What a live session would have been shown."""
+    columns = (Column("At message", "number"), Column("Shown"))
+    return Table(columns, tuple((whole(given.index), given.text) for given in session.memory_given), "more")
+
+
 def files(session: SessionRecord) -> Table:
     """Each file, changed ones first."""
     ordered = sorted(session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path))

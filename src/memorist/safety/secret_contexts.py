@@ -18,7 +18,7 @@ _KEYS_TEXT = (
     " accountkey account_key authkey auth_key auth-key signingkey signing_key encryptionkey encryption_key masterkey master_key sessionkey"
     " session_key clientkey client_key credential 密码 口令 密钥 令牌"
 )
-_KEYS = tuple(_KEYS_TEXT.split())
+_KEYS = (*_KEYS_TEXT.split(), "api key", "access key", "secret key", "private key", "encryption key", "signing key")
 """Words that name a secret, folded. A key may go on after them (`_value`, `_prod`, `2`), but not with a word that names something else (`_id`)."""
 _PASSWORD_KEYS = ("passw", "passp", "passc", "pwd", "密码", "口令")
 _UUID_KEYS = ("api", "secret", "access")
@@ -80,7 +80,7 @@ def in_context(text: str, words: str) -> Iterator[Finding]:
     folded = text.replace("\u0130", "I").lower()
     yield from _headers(text, folded)
     words = words.lower()
-    for key in [key for key in _KEYS if key in words]:
+    for key in [key for key in _KEYS if key in (folded if " " in key else words)]:
         yield from _assigned(text, folded, key)
 
 

@@ -16,6 +16,10 @@ SHORT_LIMIT = 160
 """Characters of a command as it is shown."""
 
 
+KNOWN_CALLS = 512
+"""Calls whose action is remembered: notes, a digest's list of what was done and its extracts each ask for it."""
+
+
 class Reads(Struct, frozen=True):
     """Looks at files, folders or pages; `what` names the search, if it is one."""
 
@@ -102,8 +106,23 @@ _PATH_KEY = re.compile(r"(?:^|_)(?:path|file|filename|filepath|notebook|dir|dire
 _PATH_VALUE = re.compile(r"(?:~|\.{1,2})?/?[\w.@+-]+(?:/[\w.@+-]+)+/?|[\w-]+\.\w{1,5}")
 
 
+_KNOWN: dict[int, tuple[ToolUse, Action]] = {}
+"""By address, since what a call holds cannot be hashed; the call is kept beside its action, so that the address stays its own."""
+
+
 def action_of(call: ToolUse) -> Action:
     """What this call does. Never raises: what has not the expected shape counts as an unknown tool."""
+    known = _KNOWN.get(id(call))
+    if known is not None and known[0] is call:
+        return known[1]
+    if len(_KNOWN) >= KNOWN_CALLS:
+        _KNOWN.clear()
+    found = _read(call)
+    _KNOWN[id(call)] = call, found
+    return found
+
+
+def _read(call: ToolUse) -> Action:
     name = call.name.rsplit("__", 1)[-1] if call.name.startswith("mcp__") else call.name
     lower = name.lower()
     given = call.input

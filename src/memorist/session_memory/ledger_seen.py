@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
+
+from memorist.session_memory.outcomes import KNOWN_ANSWERS
 
 TARGETED_LIMIT = 4_000
 """Characters of an answer that still counts as a targeted look."""
@@ -47,6 +50,7 @@ class Seen(Struct, frozen=True):
     """Words of comments and of prose, line by line."""
 
 
+@lru_cache(KNOWN_ANSWERS)
 def seen_in(text: str, path: str) -> Seen:
     """Declarations and comments of a targeted look at code. `path` is what was read, for lines that name no file."""
     if len(text) > TARGETED_LIMIT:

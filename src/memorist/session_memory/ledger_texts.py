@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
 from memorist.session_memory.rank import Line
-from memorist.session_memory.sentences import Sentence, phrases, sentence, weighed
+from memorist.session_memory.sentences import TEXT_LIMIT, Sentence, phrases, sentence, weighed
 
 FRAGMENT = 0.8
 """Factor of a sentence without an end: a heading or a bare list item says less alone."""
@@ -25,6 +26,9 @@ RECENT_SHARE = 0.25
 
 NAME_LIMIT = 1_000
 """Identifiers kept; at twice the number the rarer half goes."""
+
+KNOWN_TEXTS = 256
+"""Texts whose sentences are remembered: a digest asks for those of the newest messages again. A few megabytes at most."""
 
 USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
     "user",
@@ -99,19 +103,9 @@ class Pool:
     def add(self, source: str, turn: int, text: str) -> list[Candidate]:
         """Take the sentences of a text; the candidates that it made."""
         made = []
-        for phrase in phrases(text, tables=source == SAID):
-            kind = source if phrase.table else kind_of_sentence(source, phrase.text)
-            if not kind:
-                continue
-            found = weighed(phrase)
-            cue = found.cue
-            if kind in (SAID, THOUGHT) and not found.table and not found.names and len(found.stems) < (3 if cue else 4):
-                continue
-            weight = BASE_WEIGHT[kind] * (1.15 if cue else 1.0) * (1.0 if found.table or found.text[-1] in _STOPS else FRAGMENT)
-            if kind == THOUGHT and found.doubt:
-                weight *= DOUBTED
+        for kind, found, weight in (_known if len(text) <= TEXT_LIMIT else _kept)(source, text):
             self._order += 1
-            made.append(Candidate(kind, turn, self._order, found, weight, cue))
+            made.append(Candidate(kind, turn, self._order, found, weight, found.cue))
             self.count(found.names, weight)
         self.candidates.extend(made)
         if len(self.candidates) > 2 * POOL_LIMIT:
@@ -135,6 +129,26 @@ class Pool:
         recent = int(POOL_LIMIT * RECENT_SHARE)
         older = sorted(self.candidates[:-recent], key=quality, reverse=True)[: POOL_LIMIT - recent]
         self.candidates = sorted(older, key=_order) + self.candidates[-recent:]
+
+
+def _kept(source: str, text: str) -> tuple[tuple[str, Sentence, float], ...]:
+    """The sentences of a text that are worth keeping, each with its kind and its weight."""
+    kept = []
+    for phrase in phrases(text, tables=source == SAID):
+        kind = source if phrase.table else kind_of_sentence(source, phrase.text)
+        if not kind:
+            continue
+        found = weighed(phrase)
+        if kind in (SAID, THOUGHT) and not found.table and not found.names and len(found.stems) < (3 if found.cue else 4):
+            continue
+        weight = BASE_WEIGHT[kind] * (1.15 if found.cue else 1.0) * (1.0 if found.table or found.text[-1] in _STOPS else FRAGMENT)
+        if kind == THOUGHT and found.doubt:
+            weight *= DOUBTED
+        kept.append((kind, found, weight))
+    return tuple(kept)
+
+
+_known = lru_cache(KNOWN_TEXTS)(_kept)
 
 
 def quality(candidate: Candidate) -> float:

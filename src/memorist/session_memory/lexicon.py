@@ -119,15 +119,16 @@ class Word(Struct, frozen=True, gc=False, eq=False):
 
 def _taken_apart(token: str) -> Word | str:
     """What stands between two spaces: the stem of a plain word, empty where it carries no content, or all that a shaped one holds."""
-    if token.isalpha() and token.isascii() and token[1:].islower():
-        word = token.lower()
+    bare = token.strip(_AROUND)
+    if bare.isalpha() and bare.isascii() and bare[1:].islower():
+        word = bare.lower()
         stem = "" if len(word) <= SHORT_WORD or word in STOP_WORDS else word[:STEM_LENGTH]
         mark = (_CUE if word in CUE_WORDS else 0) | (_DOUBT if word in DOUBT_WORDS else 0)
         return Word((stem,) if stem else (), {}, mark) if mark else stem
     plain = _WORD.findall(token.lower())
     mark = (0 if CUE_WORDS.isdisjoint(plain) else _CUE) | (0 if DOUBT_WORDS.isdisjoint(plain) else _DOUBT)
     stems = tuple([word[:STEM_LENGTH] for word in plain if len(word) > SHORT_WORD and word not in STOP_WORDS])
-    found = dict.fromkeys(_names_in(token))
+    found = dict.fromkeys(_names_in(bare))
     return Word(stems, found, mark) if found or mark or len(stems) > 1 else "".join(stems)
 
 
@@ -146,8 +147,7 @@ class _Known(dict[str, Word | str]):
 _WORDS = _Known()
 
 
-def _names_in(token: str) -> tuple[str, ...]:
-    bare = token.strip(_AROUND)
+def _names_in(bare: str) -> tuple[str, ...]:
     if len(bare) <= 2 or bare.isdigit() or (bare.isalpha() and (bare[1:].islower() or bare.isupper())):
         return ()
     if not _SHAPED.search(bare):

@@ -6,6 +6,7 @@ Of a long answer only the start and the end are looked at, so that the cost of a
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ TAIL_LIMIT = 2_000
 
 LINE_LIMIT = 180
 """Characters of a line that is quoted."""
+
+KNOWN_ANSWERS = 512
+"""Answers whose outcome is remembered: a digest asks for those of the newest messages again. Two megabytes at most."""
 
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})")
 _CODEX_HEAD = re.compile(r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|Process running|Original token count:|Total output lines:)")
@@ -96,17 +100,21 @@ def _clean(text: str) -> str:
 
 def outcome_of(result: ToolResult, kind: str, ends: tuple[str, str]) -> Outcome:
     """How the call went. `kind` is that of `shell.kind_of`, `file` for a file tool, `ask` for questions and plans; `ends` as of `ends_of`."""
-    head, tail = ends
-    if result.is_error and _REJECTED.search(head[:400]):
+    return _outcome(*ends, kind, is_error=result.is_error)
+
+
+@lru_cache(KNOWN_ANSWERS)
+def _outcome(head: str, tail: str, kind: str, *, is_error: bool) -> Outcome:
+    if is_error and _REJECTED.search(head[:400]):
         return Outcome(ok=False, rejected=True, said=_user_words(head))
     if kind == "ask":
-        return Outcome(ok=not result.is_error, said=answers(head))
+        return Outcome(ok=not is_error, said=answers(head))
     found = _EXIT.search(head[:300]) or (_EXIT.search(tail[-300:]) if head.startswith('{"output"') else None)
     code = int(found[1]) if found else None
-    if code is None and not result.is_error and _RUNNING.search(head[:300]):
+    if code is None and not is_error and _RUNNING.search(head[:300]):
         return Outcome(ok=None)
-    ok = not result.is_error and not code
-    if kind == "look" and code == 1 and not result.is_error and not _STRONG.search(head[:600]):
+    ok = not is_error and not code
+    if kind == "look" and code == 1 and not is_error and not _STRONG.search(head[:600]):
         ok = True  # no match, or a difference: an answer, not a failure
     if kind in ("file", "look"):
         return Outcome(ok=ok, exit=code, line="" if ok else error_line(head, tail))

@@ -28,9 +28,12 @@ _DRAWN = re.compile(r"[─━═]{3,}")
 _LINK = re.compile(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
 _TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?>")
 _END = re.compile(
-    r"[.!?](?<=[A-Za-z0-9)`\"'*’”\]].)[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])|[。！？]"
-    r"|[.!?](?<=[a-z)`].)(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’])"
+    r"[.!?。！？](?:(?<=[。！？])"
+    r"|(?<=[A-Za-z0-9)`\"'*’”\]][.!?])[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])"
+    r"|(?<=[a-z)`][.!?])(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’]))"
 )
+"""Begins with the signs, so that the search for one passes over what is none at once."""
+
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
 _LEAD_IN = re.compile(r".{1,100}:")
 _TABLE = re.compile(r"^ {0,3}\|.*\n {0,3}\|?[ \t:|-]{3,}\n(?: {0,3}\|.*(?:\n|\Z))+", re.MULTILINE)

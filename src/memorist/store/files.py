@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memorist.errors import StoreError, WriteConflict
-from memorist.ports import FileFacts
+from memorist.ports import FileFacts, Files
 
 _TEMPORARY_PREFIX = ".memorist-"
 _TEMPORARY_SUFFIX = ".tmp"
@@ -125,8 +126,7 @@ class DiskFiles:
             return None
         except OSError as error:
             raise refusal("look at", path, error) from error
-        mode = found.st_mode
-        return FileFacts(found.st_size, found.st_mtime_ns, stat.S_ISREG(mode), stat.S_ISDIR(mode), stat.S_ISLNK(mode), found.st_nlink)
+        return _facts(found)
 
     def resolve(self, path: Path) -> Path:
         """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
@@ -157,10 +157,51 @@ class DiskFiles:
                         found.append(Path(entry.path))
         return sorted(found)[:limit]
 
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to the end of a file in one write; it is made if it is missing (0600). Raises StoreError."""
+        make_folders(path.parent)
+        with _refusals("write", path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, data)
+            finally:
+                os.close(descriptor)
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders and files are left out.
+
+        One look at each folder and each file, links not followed. With `limit`, looking stops at the folder in which that many are reached.
+        Raises FileNotFoundError and StoreError.
+        """
+        found: list[tuple[str, FileFacts]] = []
+        waiting = [("", str(folder))]
+        while waiting and (limit is None or len(found) < limit):
+            prefix, below = waiting.pop()
+            with _refusals("list", Path(below)), os.scandir(below) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((f"{prefix}{entry.name}/", entry.path))
+                    else:
+                        found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
+        return sorted(found, key=lambda pair: pair[0])[:limit]
+
     def remove(self, path: Path) -> None:
         """Delete a file. Raises FileNotFoundError and StoreError."""
         with _refusals("delete", path):
             path.unlink()
+
+
+def discard(files: Files, path: Path) -> None:
+    """Delete a file where there is one. Raises StoreError."""
+    with contextlib.suppress(FileNotFoundError):
+        files.remove(path)
+
+
+def _facts(found: os.stat_result) -> FileFacts:
+    mode = found.st_mode
+    return FileFacts(found.st_size, found.st_mtime_ns, stat.S_ISREG(mode), stat.S_ISDIR(mode), stat.S_ISLNK(mode), found.st_nlink)
 
 
 @contextmanager

@@ -58,6 +58,70 @@ class Layout:
         """The folder of one session of a project, named by the project's root path."""
         return SessionLayout(self.projects / folder_name(project or "no-project") / folder_name(session))
 
+    def memory(self, root: str) -> MemoryLayout:
+        """The memory of one project, named by its repository's root."""
+        folder = self.projects / folder_name(root or "no-project")
+        return MemoryLayout(folder / "memory", folder / "memory-state")
+
+    def memory_at(self, chosen: Path) -> MemoryLayout:
+        """A memory folder that the user chose; what memorist needs beside it stays below the home folder."""
+        return MemoryLayout(chosen, self.projects / folder_name(str(chosen)) / "memory-state", chosen=True)
+
+
+class MemoryLayout:
+    """The paths of one project's auto memory: the folder with the files that people and agents read, and beside it what is ours."""
+
+    def __init__(self, folder: Path, state: Path, *, chosen: bool = False) -> None:
+        self.folder = folder
+        self.state = state
+        self.chosen = chosen
+        """The user named the folder: it may serve several projects."""
+
+    @property
+    def index(self) -> Path:
+        """`MEMORY.md`."""
+        return self.folder / "MEMORY.md"
+
+    @property
+    def history(self) -> Path:
+        """The folder's history, a bare Git repository."""
+        return self.state / "history"
+
+    @property
+    def lock(self) -> Path:
+        """Held while anything in the folder is written."""
+        return self.state / "lock"
+
+    @property
+    def scan(self) -> Path:
+        """What the last scan saw; derived."""
+        return self.state / "scan.json"
+
+    @property
+    def pending(self) -> Path:
+        """A change that is being written, so that a killed one keeps its reason."""
+        return self.state / "pending.json"
+
+    @property
+    def reviewed(self) -> Path:
+        """Fingerprints of texts that the user has accepted."""
+        return self.state / "reviewed.json"
+
+    @property
+    def project(self) -> Path:
+        """Which project the memory belongs to."""
+        return self.state / "project.json"
+
+    @property
+    def inbox(self) -> Path:
+        """Proposals that wait for the user."""
+        return self.state / "inbox"
+
+    @property
+    def full_text(self) -> Path:
+        """The index for recall; derived."""
+        return self.state / "recall.sqlite"
+
 
 class SessionLayout:
     """The paths of one session."""
@@ -76,6 +140,11 @@ class SessionLayout:
         return self.folder / "session-memory" / "cursor.json"
 
     @property
+    def memory_cursor(self) -> Path:
+        """How far memories were extracted."""
+        return self.folder / "memory-cursor.json"
+
+    @property
     def results(self) -> Path:
         """Tool results that were too large for the conversation, one file each."""
         return self.folder / "tool-results"
@@ -84,6 +153,11 @@ class SessionLayout:
     def window(self) -> Path:
         """What the model is shown after a compaction, so that a new process shows the same."""
         return self.folder / "window.json"
+
+    @property
+    def inserts(self) -> Path:
+        """What memorist showed beside the host's messages since then, one line each."""
+        return self.folder / "inserts.jsonl"
 
     @property
     def transcript(self) -> Path:

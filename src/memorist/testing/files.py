@@ -111,6 +111,27 @@ class MemoryFiles:
             raise FileNotFoundError(f"There is no folder {folder}.")
         return sorted(folder / entry.relative_to(place) for entry in self._entries if entry.is_relative_to(place))[:limit]
 
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to the end of a file, which is made if it is missing."""
+        try:
+            present = self.read(path)
+        except FileNotFoundError:
+            present = b""
+        self.write(path, present + data)
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder and facts of every file and link below it, sorted; hidden ones are left out; at most `limit`.
+
+        Raises FileNotFoundError.
+        """
+        found = []
+        for path in self.walk(folder):
+            name = path.relative_to(folder).as_posix()
+            facts = self.facts(path)
+            if facts is not None and not any(part.startswith(".") for part in name.split("/")):
+                found.append((name, facts))
+        return found[:limit]
+
     def remove(self, path: Path) -> None:
         """Delete a file or a link. Raises FileNotFoundError and StoreError."""
         place = self._place(path)

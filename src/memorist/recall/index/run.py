@@ -82,6 +82,14 @@ class Ranker:
                 self._seen = None
                 return self._sync(entries)
 
+    def known(self) -> dict[str, str]:
+        """Fingerprint by id of what the index holds; empty for a damaged one, which the next `sync` begins anew."""
+        with self._lock:
+            try:
+                return {id: mark for id, mark in self._index.fingerprints().items() if not is_heading(id)}
+            except DamagedIndex:
+                return {}
+
     def _sync(self, entries: Sequence[Entry]) -> Synced:
         wanted = {id: (fingerprint, entry) for id, fingerprint, entry in rows(entries)}
         old = self._index.fingerprints()

@@ -1,0 +1,64 @@
+"""A plain instruction file (`AGENTS.md`, `CLAUDE.md` and the like): list entries, in a section of their own where memorist wrote them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memorist.auto_memory.dialects.bullets import bullet, bullets, one_line, sections, span, with_entries
+from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, entry, losses, lost, outdated, text_of
+from memorist.auto_memory.kinds import Kind
+from memorist.auto_memory.topic import Topic, encode
+
+NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
+FILE = "AGENTS.md"
+HEADING = "## Memories"
+_HOLDS = frozenset({"lines", "links"})
+
+
+def recognise(files: Mapping[str, bytes]) -> bool:
+    """A file by one of the known names."""
+    return any(path.rsplit("/", 1)[-1] in NAMES for path in files)
+
+
+def read(files: Mapping[str, bytes]) -> Read:
+    """The entries of the section `Memories`; where there is none, every list entry. They say how to work: feedback."""
+    topics: list[Topic] = []
+    left: list[Left] = []
+    taken: dict[str, int] = {}
+    for path, data in sorted(files.items()):
+        text = text_of(data)
+        start, end = span(text, HEADING)
+        if start >= 0:
+            found, others = bullets(text[start:end].split("\n")[1:])
+            topics += [entry(each, Kind.FEEDBACK, taken) for each in dict.fromkeys(found)]
+            left += [Left(f"{path}: {HEADING}", f"{len(others)} lines are no list entries")] if others else []
+            left += [Left(path, "instructions outside the section of memories")] if (text[:start] + text[end:]).strip() else []
+            continue
+        for part in sections(text):
+            found, others = bullets(part.lines)
+            topics += [entry(each, Kind.FEEDBACK, taken) for each in dict.fromkeys(found)]
+            left += [Left(f"{path}: {part.title or 'its beginning'}", f"{len(others)} lines are no list entries")] if others else []
+    return Read(topics=tuple(topics), left=tuple(left))
+
+
+def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
+    """The section with the memories added that it does not hold yet; all else in the file stays."""
+    active, missing = outdated(topics)
+    text = present.get(FILE, b"").decode("utf-8", "surrogateescape")
+    start, end = span(text, HEADING)
+    there = bullets(text[start:end].replace("\r\n", "\n").split("\n")[1:])[0] if start >= 0 else []
+    known = {one_line(each) for each in there}
+    told: list[Lost] = [*missing]
+    added: list[str] = []
+    for topic in active:
+        kind = () if topic.kind in (None, Kind.FEEDBACK) else ("kind",)
+        told += lost(topic, (*kind, *(each for each in losses(topic, _HOLDS) if each != "kind")))
+        if one_line(topic.body) not in known:
+            known.add(one_line(topic.body))
+            added.append(bullet(topic.body))
+    return Wrote(files={FILE: encode(with_entries(text, HEADING, added))} if text or added else {}, lost=tuple(told))
+
+
+INSTRUCTIONS = Dialect(
+    name="instructions", title="Instruction file", holds=_HOLDS, looks_at=(FILE,), file=FILE, recognise=recognise, read=read, write=write
+)

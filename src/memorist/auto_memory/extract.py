@@ -1,0 +1,90 @@
+"""When memories are extracted by a model, from which messages, and what it is asked (AM-5 to AM-7). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+
+from memorist.auto_memory.kinds import SHAPES
+from memorist.auto_memory.manifest import Head, manifest
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.core.messages import Message, Origin, ToolUse
+from memorist.core.template import render
+from memorist.forks.calls import ApplyPatch, EditFile, InsertText, WriteFile
+from memorist.forks.tools import recognise
+
+MEMORY_TOOL = "memory"
+"""Anthropic's memory tool (claude-code.md section 13.3)."""
+_CHANGING = frozenset({"create", "str_replace", "insert", "delete", "rename"})
+
+
+class Cursor(Struct, frozen=True, kw_only=True):
+    """How far a session's memories were extracted; kept beside its transcript."""
+
+    message: str = ""
+    """Id of the last message that was looked at; empty for none."""
+    turns: int = 0
+    """Turns since the last extraction."""
+
+
+class Texts(Struct, frozen=True):
+    """The prompts that extraction is built from."""
+
+    extract: str
+    asked: str
+
+
+def changes_memory(use: ToolUse, folder: Path) -> bool:
+    """Whether a call of the host's own agent writes into the memory folder."""
+    if use.name == MEMORY_TOOL:
+        return use.input.get("command") in _CHANGING
+    match recognise(use):
+        case EditFile(path=path) | WriteFile(path=path) | InsertText(path=path):
+            return _inside(path, folder)
+        case ApplyPatch(files=files):
+            return any(_inside(file.path, folder) for file in files)
+        case _:
+            return False
+
+
+def _inside(path: str, folder: Path) -> bool:
+    return PurePosixPath(path).is_relative_to(folder) or f"/{folder.parent.name}/{folder.name}/" in path
+
+
+def wrote_memory(messages: Sequence[Message], folder: Path) -> bool:
+    """Whether the host's agent wrote memory itself in these messages: extraction then stands back (claude-code.md section 8.3)."""
+    return any(changes_memory(use, folder) for message in messages for use in message.tool_uses)
+
+
+def counted(messages: Sequence[Message]) -> int:
+    """Messages that a model sees: of the person and of the model."""
+    return sum(message.origin in (Origin.USER, Origin.MODEL) for message in messages)
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """What one extraction is about."""
+
+    folder: Path
+    count: int
+    """New messages, of the person and of the model."""
+    today: str
+    """ISO 8601 date."""
+    asked: tuple[str, ...] = ()
+    """Words in which the person asked outright to have something remembered or forgotten."""
+
+
+def prompt(task: Task, heads: Sequence[Head], texts: Texts, settings: AutoMemorySettings) -> str:
+    """The instruction of the fork."""
+    kinds = "\n".join(f"- {kind}: {shape.purpose}. Save one when {shape.when}. Text: {shape.shape}." for kind, shape in SHAPES.items())
+    words = "; ".join(f"“{quote}”" for quote in task.asked)
+    values = {
+        "count": str(task.count),
+        "folder": str(task.folder),
+        "today": task.today,
+        "manifest": manifest(heads, limit=settings.scan_files) or "(none yet)",
+        "kinds": kinds,
+        "asked": render(texts.asked, {"words": words}, strict=True).strip() if task.asked else "",
+    }
+    return render(texts.extract, values, strict=True).strip() + "\n"

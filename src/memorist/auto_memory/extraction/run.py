@@ -1,0 +1,250 @@
+"""Memories of one session: at once what the person said outright, and at the end of a turn what a fork finds (AM-5, AM-8, AM-9).
+
+The fork works on files in memory. What it leaves there passes the gate before anything is written, all of it as one change of the history.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.evidence import evidence, typed_words
+from memorist.auto_memory.extract import Cursor, Task, Texts, counted, prompt, wrote_memory
+from memorist.auto_memory.keeping import Dropped, Kept, keep
+from memorist.auto_memory.manifest import INDEX_NAME
+from memorist.auto_memory.run import AutoMemory, Written
+from memorist.auto_memory.said import Said, said
+from memorist.auto_memory.topic import Topic, moment
+from memorist.core.messages import Message, Origin
+from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.events import Event, ExtractionFailed, MemoryRefused
+from memorist.forks.lane import Lane
+from memorist.forks.request import shares_prefix
+from memorist.forks.run import run_fork
+from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
+from memorist.ports import Clock, Files, Model
+from memorist.prompts.load import load
+from memorist.session_memory.digest import digest
+from memorist.store.overlay import OverlayFiles
+
+LABEL = "extraction"
+MESSAGES_KEPT = 5_000
+"""New messages that are held for a fork at most. A session that long without an end of turn is extracted from its newest part."""
+
+
+class ExtractionMeans(Struct, frozen=True, kw_only=True):
+    """What extraction works with."""
+
+    session: str
+    cursor: Path
+    clock: Clock
+    files: Files
+    model: Model | None
+    limits: ForkLimits
+    tell: Callable[[Event], None]
+    record: Callable[[Receipt], None]
+    """Records a receipt and tells of it."""
+
+
+class Extraction:
+    """The memories of one session, as they come."""
+
+    def __init__(self, memory: AutoMemory, means: ExtractionMeans) -> None:
+        self._memory = memory
+        self._means = means
+        self._new: list[Message] = []
+        self._asked: list[Said] = []
+        self._cursor = self._load()
+        self._lane = Lane(means.clock, failed=self._broken)
+        self._texts = Texts(load("auto_memory/extract"), load("auto_memory/asked"))
+
+    @property
+    def memory(self) -> AutoMemory:
+        """The project's memory."""
+        return self._memory
+
+    def _load(self) -> Cursor:
+        try:
+            return msgspec.json.decode(self._means.files.read(self._means.cursor), type=Cursor)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return Cursor()
+
+    def took(self, message: Message, *, again: bool = False) -> Written | None:
+        """Follow one message. What the person says outright is done at once; `again` for one that a former process saw already."""
+        self._new.append(message)
+        if len(self._new) > MESSAGES_KEPT:
+            del self._new[: MESSAGES_KEPT // 10]
+        if again and message.id == self._cursor.message:
+            self._new.clear()
+            self._asked.clear()
+        if again or message.origin is not Origin.USER or self._memory.settings.policy == "off":
+            return None
+        wishes = said(message)
+        self._asked += wishes
+        return self._outright(message, wishes) if wishes else None
+
+    def _outright(self, message: Message, wishes: Sequence[Said]) -> Written | None:
+        """Remember and forget now, without a model. A disk that refuses is told and stops nothing."""
+        written = None
+        for wish in wishes:
+            try:
+                written = self._one(wish, message)
+            except (StoreError, InputError) as error:
+                with contextlib.suppress(StoreError):
+                    self._means.tell(MemoryRefused("", (str(error),)))
+        return written
+
+    def _one(self, wish: Said, message: Message) -> Written | None:
+        topics = self._topics()
+        decided = keep(wish, topics, session=self._means.session, at=message.timestamp or self._means.clock.now())
+        why = Why(
+            actor="said", what=f"{wish.act}: {wish.text}"[:120], session=self._means.session, messages=(message.id,), quote=wish.quote
+        )
+        match decided:
+            case Kept(change=change):
+                return self._memory.write([change], why, evidence(self._means.session, [message]), tell=self._means.tell)
+            case Dropped(changes=changes, sure=True):
+                return self._memory.write(changes, why, evidence(self._means.session, [message]), tell=self._means.tell)
+            case Dropped(changes=changes):
+                return self._memory.ask(changes, why, "the person asked to forget something that may be this", tell=self._means.tell)
+            case _:
+                return None
+
+    def _topics(self) -> list[Topic]:
+        found = []
+        for head in self._memory.heads():
+            with contextlib.suppress(InputError):
+                found.append(self._memory.folder.read(head.path))
+        return found
+
+    def turn_ended(self, parent: ParentCall | None) -> None:
+        """The reply had no tool calls: have a fork look at what is new, in the background; not awaited."""
+        if self._due():
+            last = self._new[-1].id  # what comes while it waits is not in this parent's request
+            self._lane.offer(lambda: self._extract(parent, last), dropped=self._dropped)
+
+    async def extract(self, parent: ParentCall | None) -> None:
+        """The same, and wait for it."""
+        if self._due():
+            await self._extract(parent, self._new[-1].id)
+
+    def _due(self) -> bool:
+        settings = self._memory.settings
+        if self._means.model is None or settings.policy == "off" or not any(typed_words(message) for message in self._new):
+            return False
+        if wrote_memory(self._new, self._memory.where.folder):
+            self._advance(tuple(self._new))
+            return False
+        self._cursor = replace(self._cursor, turns=self._cursor.turns + 1)
+        return self._cursor.turns >= settings.every_turns
+
+    def _advance(self, seen: Sequence[Message]) -> None:
+        """These messages have been looked at."""
+        self._cursor = Cursor(message=seen[-1].id)
+        with contextlib.suppress(StoreError):  # looked at once more by the next process, nothing else
+            self._means.files.write(self._means.cursor, msgspec.json.encode(self._cursor))
+        known = {message.id for message in seen}
+        self._new = [message for message in self._new if message.id not in known]
+        self._asked = [wish for wish in self._asked if wish.message not in known]
+
+    def _upto(self, last: str) -> tuple[Message, ...]:
+        """The new messages up to that one; none when they have been looked at meanwhile."""
+        end = next((index for index in range(len(self._new) - 1, -1, -1) if self._new[index].id == last), -1)
+        return tuple(self._new[: end + 1])
+
+    async def _extract(self, parent: ParentCall | None, last: str) -> None:
+        model = self._means.model
+        messages = self._upto(last)
+        if model is None or not messages:
+            return
+        overlay = OverlayFiles(self._means.files)
+        receipts: list[Receipt] = []
+        receipt = await run_fork(
+            self._spec(model, parent, messages), model=model, files=overlay, clock=self._means.clock, record=receipts.append
+        )
+        if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
+            self._means.record(receipt)
+            self._means.tell(ExtractionFailed(receipt.said, receipt.outcome.value))
+            return
+        try:
+            written = self._judged(overlay, messages)
+        except (WriteConflict, InputError) as error:
+            self._means.record(replace(receipt, outcome=Outcome.FAILED, files=(), said=str(error)))
+            self._means.tell(ExtractionFailed(str(error), Outcome.FAILED.value))
+            return
+        self._means.record(_honest(receipt, written))
+        self._advance(messages)
+
+    def _judged(self, overlay: OverlayFiles, messages: Sequence[Message]) -> Written:
+        folder = self._means.files.resolve(self._memory.where.folder)
+        changes = []
+        for path, after in sorted(overlay.changed().items()):
+            name = path.relative_to(folder).as_posix()
+            if name != INDEX_NAME:
+                changes.append(Change(path=name, before=self._bytes(path), after=after))
+        if not changes:
+            return Written()
+        held = evidence(self._means.session, messages)
+        what = "extract: " + ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
+        why = Why(actor="extraction", what=what[:120], session=self._means.session, messages=tuple(id for id, _ in held.user)[-5:])
+        return self._memory.write(changes, why, held, tell=self._means.tell)
+
+    def _bytes(self, path: Path) -> bytes | None:
+        try:
+            return self._means.files.read(path)
+        except FileNotFoundError:
+            return None
+
+    def _spec(self, model: Model, parent: ParentCall | None, messages: Sequence[Message]) -> ForkSpec:
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        folder = self._memory.where.folder
+        task = Task(
+            folder=folder,
+            count=counted(messages),
+            today=moment(self._means.clock.now())[:10],
+            asked=tuple(wish.quote for wish in self._asked),
+        )
+        newest = [
+            (str(message.role), message.text) for message in messages if message.origin in (Origin.USER, Origin.MODEL) and message.text
+        ]
+        return ForkSpec(
+            label=LABEL,
+            why="a turn ended",
+            parent=parent if shares else None,
+            digest=None if shares else digest({}, newest),
+            instruction=prompt(task, self._memory.heads(), self._texts, self._memory.settings),
+            permission=FolderAccess(folder=folder),
+            limits=replace(self._means.limits, turns=self._memory.settings.turns),
+            one_round=True,
+        )
+
+    def _dropped(self, outcome: Outcome) -> None:
+        model = self._means.model
+        if model is not None:
+            self._means.record(unrun_receipt(LABEL, "a turn ended", model=model.name, now=self._means.clock.now(), outcome=outcome))
+
+    def _broken(self, error: BaseException) -> None:
+        """Extraction raised an error in the background: the host goes on, and the event says why."""
+        with contextlib.suppress(StoreError):
+            self._means.tell(ExtractionFailed(str(error), Outcome.FAILED.value))
+
+    async def drain(self) -> None:
+        """Wait for what runs, at most as long as the settings say; what still runs then is cancelled."""
+        await self._lane.drain(self._memory.settings.drain_seconds)
+
+
+def _honest(receipt: Receipt, written: Written) -> Receipt:
+    """The receipt by what was really written: the fork's own files are those that passed the gate (FK-8)."""
+    files = tuple(file for file in receipt.files if any(file.path.endswith("/" + path) for path in written.paths))
+    said = [receipt.said]
+    if written.waiting:
+        said.append(f"({len(written.waiting)} of its changes wait in the inbox.)")
+    said += [f"({refused.path} was refused: {'; '.join(refused.reasons)})" for refused in written.refused]
+    outcome = Outcome.CHANGED if files else Outcome.UNCHANGED
+    return replace(receipt, files=files, outcome=outcome, said="\n".join(filter(None, said)))

@@ -1,0 +1,1 @@
+"""The memory folder on disk: scanned, written, indexed, recorded."""

@@ -1,0 +1,300 @@
+"""The memory folder on disk. Every change goes through `apply`: compared before it is written, indexed, and recorded in the history (AM-10, SF-4).
+
+What others change (an editor, an agent's own tools, another program) is found by the next scan and recorded as theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.changes import Change, Why, bad_path, others
+from memorist.auto_memory.history.run import History, blob_id
+from memorist.auto_memory.index import Index, IndexLimits, Uses, build
+from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, Head, head_of, is_memory
+from memorist.auto_memory.scanned import MAX_FILE, Difference, Scan, Seen, difference
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.topic import Topic, encode, parse
+from memorist.errors import InputError, WriteConflict
+from memorist.ports import Clock, FileFacts, Files
+from memorist.store.files import discard
+from memorist.store.layout import MemoryLayout
+from memorist.store.locks import held
+
+Used = Callable[[], Mapping[str, Uses]]
+"""Gives how often each memory was used, by path."""
+
+
+class _Pending(Struct, frozen=True, kw_only=True):
+    """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
+
+    why: Why
+    after: dict[str, str]
+    """Path to blob id; empty for a file that goes."""
+
+
+class MemoryFolder:
+    """One project's memory folder. Nothing is made on disk before the first memory is written."""
+
+    def __init__(
+        self,
+        where: MemoryLayout,
+        *,
+        files: Files,
+        clock: Clock,
+        settings: AutoMemorySettings,
+        used: Used = dict,
+        owner: Callable[[], None] | None = None,
+    ) -> None:
+        self.where = where
+        self._files = files
+        self._clock = clock
+        self._settings = settings
+        self._used = used
+        self._owner = owner
+        """Asked before the first write: raises InputError where the memory is another project's."""
+        self.history = History(where.history)
+        self._scan: Scan | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a memory folder."""
+        facts = self._files.facts(self.where.folder)
+        return facts is not None and (facts.is_folder or facts.is_link)
+
+    def heads(self) -> list[Head]:
+        """What each memory says of itself, sorted by path; what others changed meanwhile is recorded first. Raises StoreError."""
+        self.refresh()
+        scan = self._scan or Scan()
+        return [seen.head for _, seen in sorted(scan.files.items()) if seen.head is not None]
+
+    def marks(self) -> dict[str, str]:
+        """By path of each memory, a mark that changes when the file does."""
+        self.refresh()
+        files = self._known().files
+        return {path: seen.blob or f"{seen.size}-{seen.modified_ns}" for path, seen in sorted(files.items()) if seen.head is not None}
+
+    def refresh(self) -> Difference:
+        """Look for what changed. Costs a look at each file and the reading of those that changed."""
+        known = self._known()
+        found = difference(known.files, self.present())
+        if found:
+            with held(self.where.lock):
+                self._scan = None
+                known = self._known()
+                found = difference(known.files, self.present())
+                self._take(known, found)
+        return found
+
+    def present(self) -> list[tuple[str, FileFacts]]:
+        """Path and facts of everything in the folder, hidden files left out."""
+        try:
+            return list(self._files.scan(self.where.folder))
+        except FileNotFoundError:
+            return []
+
+    def _known(self) -> Scan:
+        if self._scan is None:
+            self._scan = self._load()
+        return self._scan
+
+    def _load(self) -> Scan:
+        try:
+            found = msgspec.json.decode(self._files.read(self.where.scan), type=Scan)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return Scan(self._settings.scan_lines)
+        return found if found.lines == self._settings.scan_lines else Scan(self._settings.scan_lines)
+
+    def _take(self, known: Scan, found: Difference) -> None:
+        """Read what changed, record it in the history, and bring the index up to date. The lock is held."""
+        files = dict(known.files)
+        for path in found.gone:
+            files.pop(path, None)
+        data: dict[str, bytes] = {}
+        for path in found.changed:
+            read = self._read_seen(path)
+            if read is None:
+                files.pop(path, None)
+            else:
+                files[path], data[path] = read
+        self._scan = Scan(known.lines, files)
+        self._record(data)
+        self._save()
+
+    def _read_seen(self, path: str) -> tuple[Seen, bytes] | None:
+        place = self.where.folder / path
+        facts = self._files.facts(place)
+        if facts is None or not facts.is_file:
+            return None
+        whole = facts.size <= MAX_FILE
+        try:
+            data = self._files.read(place, limit=MAX_FILE + 1 if whole else HEAD_BYTES)
+        except FileNotFoundError:
+            return None
+        modified = facts.modified_ns / 1e9
+        head = (
+            head_of(path, data[:HEAD_BYTES], lines=self._settings.scan_lines, modified=modified, size=facts.size)
+            if is_memory(path)
+            else None
+        )
+        return Seen(facts.size, facts.modified_ns, blob_id(data) if whole else "", head), data
+
+    def _record(self, data: Mapping[str, bytes]) -> None:
+        """Put what differs from the history's newest state into it, with the reason of a change that was under way, or as somebody else's."""
+        scan = self._known()
+        known = self.history.files()
+        present = {path: seen.blob for path, seen in scan.files.items() if seen.blob}
+        changes: dict[str, bytes | None] = {path: None for path in known if path not in present}
+        for path, blob in present.items():
+            if known.get(path) != blob:
+                changes[path] = data[path] if path in data else self._files.read(self.where.folder / path)
+        pending = self._pending()
+        mine = {path for path in changes if pending is not None and pending.after.get(path) == present.get(path, "")}
+        if pending is not None and mine:
+            self.history.record({path: changes.pop(path) for path in mine}, pending.why, self._clock.now())
+        why = others(changes, known) if changes else Why(actor="memorist", what="index")
+        changes |= self._reindexed()
+        if changes:
+            self.history.record(changes, why, self._clock.now())
+        if pending is not None:
+            self._files.remove(self.where.pending)
+
+    def _pending(self) -> _Pending | None:
+        try:
+            return msgspec.json.decode(self._files.read(self.where.pending), type=_Pending)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def _reindexed(self) -> dict[str, bytes]:
+        """Make the index anew where the files call for it; gives its bytes for the history, nothing when it stays."""
+        present = self.index_text()
+        text = self.index(present).text
+        if text == present:
+            return {}
+        self._files.write(self.where.index, encode(text))
+        self._note(INDEX_NAME)
+        return {INDEX_NAME: encode(text)}
+
+    def index(self, present: str | None = None) -> Index:
+        """The index as it is to be, with its load report: how many lines and bytes, and what does not fit."""
+        scan = self._known()
+        heads = [seen.head for seen in scan.files.values() if seen.head is not None]
+        limits = IndexLimits(lines=self._settings.index_lines, size=self._settings.index_bytes, line=self._settings.index_line)
+        text = self.index_text() if present is None else present
+        return build(heads, text, uses=self._used(), now=self._clock.now(), limits=limits)
+
+    def index_text(self) -> str:
+        """The index as it stands on disk; empty when there is none."""
+        try:
+            return self._files.read(self.where.index, limit=MAX_FILE).decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return ""
+
+    def _note(self, path: str) -> None:
+        """Take a file that we wrote into the scan, so that the next one does not read it again."""
+        read = self._read_seen(path)
+        files = dict(self._known().files)
+        if read is None:
+            files.pop(path, None)
+        else:
+            files[path] = read[0]
+        self._scan = Scan(self._known().lines, files)
+
+    def _save(self) -> None:
+        self._files.write(self.where.scan, msgspec.json.encode(self._known()))
+
+    def read(self, path: str) -> Topic:
+        """One memory. Raises InputError when the folder has none of that path, or it is too large."""
+        problem = bad_path(path)
+        if problem:
+            raise InputError(f"{path!r} names no memory. {problem}")
+        facts = self._files.facts(self.where.folder / path)
+        if facts is None or not facts.is_file or not self._inside(path):
+            raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
+        if facts.size > MAX_FILE:
+            raise InputError(f"{path} has {facts.size:,} bytes, more than a memory may have ({MAX_FILE:,}); split it")
+        return parse(path, self._files.read(self.where.folder / path))
+
+    def _inside(self, path: str) -> bool:
+        real = self._files.resolve(self.where.folder)
+        return self._files.resolve(self.where.folder / path) == real / path
+
+    def apply(self, changes: Sequence[Change], why: Why, *, undoes: str = "") -> str:
+        """Write the changes, bring the index up to date, and record all of it as one change of the history; gives its id, empty when nothing changed.
+
+        Raises WriteConflict when a file is not as its change says it was, InputError for a path that cannot be a memory's, StoreError when the disk
+        refuses; then nothing was written, or what was written is recorded by the next scan with the same reason.
+        """
+        if self._owner is not None and any(change.before != change.after for change in changes):
+            self._owner()
+            self._owner = None
+        self.refresh()
+        with held(self.where.lock):
+            self._scan = None
+            found = difference(self._known().files, self.present())
+            if found:
+                self._take(self._known(), found)
+            real = [change for change in changes if change.before != change.after]
+            if not real:
+                return ""
+            self._check(real)
+            after = {change.path: "" if change.after is None else blob_id(change.after) for change in real}
+            self._files.write(self.where.pending, msgspec.json.encode(_Pending(why=why, after=after)))
+            for change in real:
+                self._write(change)
+                self._note(change.path)
+            written = {change.path: change.after for change in real} | self._reindexed()
+            id = self.history.record(written, why, self._clock.now(), undoes=undoes)
+            self._files.remove(self.where.pending)
+            self._save()
+            return id
+
+    def _check(self, changes: Sequence[Change]) -> None:
+        """Every path and every present content, before the first is written."""
+        present = frozenset(path for path in self._known().files if path != INDEX_NAME)
+        for change in changes:
+            problem = bad_path(change.path, present)
+            if problem:
+                raise InputError(f"{change.path!r} cannot be a memory. {problem}")
+            if not self._inside(change.path):
+                raise InputError(f"{change.path} leads out of the memory folder through a link; remove the link")
+            if change.after is not None and len(change.after) > MAX_FILE:
+                raise InputError(
+                    f"{change.path} would have {len(change.after):,} bytes, more than a memory may have ({MAX_FILE:,}); split it"
+                )
+            if self._bytes(change.path) != change.before:
+                raise WriteConflict(f"{change.path} changed since it was read; read it again and repeat the change.")
+
+    def _bytes(self, path: str) -> bytes | None:
+        try:
+            return self._files.read(self.where.folder / path)
+        except FileNotFoundError:
+            return None
+
+    def _write(self, change: Change) -> None:
+        place = self.where.folder / change.path
+        if change.after is None:
+            self._files.remove(place)
+        elif change.before is not None:
+            self._files.write(place, change.after, expect=change.before)
+        elif not self._files.create(place, change.after):
+            raise WriteConflict(f"{change.path} was made by somebody else meanwhile; read it.")
+
+    def purge(self, paths: Sequence[str]) -> int:
+        """Leave no copy of these files: not in the folder, the index, the history, nor in what was derived. Gives the number of changes that held them."""
+        with held(self.where.lock):
+            for path in paths:
+                discard(self._files, self.where.folder / path)
+            count = self.history.purge(paths, derived=(INDEX_NAME,))
+            searched = [self.where.full_text.with_name(self.where.full_text.name + tail) for tail in ("", "-wal", "-shm", "-journal")]
+            for derived in (self.where.scan, self.where.pending, *searched):
+                discard(self._files, derived)
+            self._scan = None
+            self._take(self._known(), difference({}, self.present()))
+        return count
+
+    def close(self) -> None:
+        """Let go of the history's files."""
+        self.history.close()

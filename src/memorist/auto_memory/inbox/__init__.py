@@ -1,0 +1,1 @@
+"""The inbox: proposals that wait for the user's word."""

@@ -1,0 +1,103 @@
+"""The inbox: changes that wait for the person, one file each, beside the memory folder so that no agent reads them as memory (AM-10)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.kinds import Trust
+from memorist.errors import InputError
+from memorist.ports import Files
+from memorist.store.files import discard
+from memorist.store.layout import MemoryLayout
+from memorist.store.locks import held
+
+KEPT = 500
+"""Proposals that wait at most; beyond them the oldest go. A flood of junk must not fill the disk, and nobody reads 500."""
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """A change that waits. `before` and `after` are the file's text, None where it is not there."""
+
+    id: str
+    at: float
+    """Seconds since the epoch, UTC."""
+    path: str
+    before: str | None
+    after: str | None
+    trust: Trust
+    reasons: tuple[str, ...]
+    why: Why
+
+    @property
+    def change(self) -> Change:
+        """The change as it would be written."""
+        return Change(path=self.path, before=_bytes(self.before), after=_bytes(self.after))
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def proposal(change: Change, *, trust: Trust, reasons: Sequence[str], why: Why, at: float) -> Proposal:
+    """A proposal; the same change proposed again has the same id, so that it waits only once."""
+    body = b"\0".join((change.path.encode("utf-8", "replace"), b"-" if change.after is None else b"+" + _without_dates(change.after)))
+    id = hashlib.sha256(body).hexdigest()[:8]
+    return Proposal(
+        id=id, at=at, path=change.path, before=_text(change.before), after=_text(change.after), trust=trust, reasons=tuple(reasons), why=why
+    )
+
+
+def _without_dates(data: bytes) -> bytes:
+    """The text without what differs at every attempt: times, session and message ids stand in our key's lines."""
+    kept = [line for line in data.splitlines() if not line.strip().startswith((b"created:", b"verified:", b"session:", b"- "))]
+    return b"\n".join(kept)
+
+
+class Inbox:
+    """The proposals of one memory folder."""
+
+    def __init__(self, where: MemoryLayout, files: Files) -> None:
+        self._where = where
+        self._files = files
+
+    def add(self, given: Proposal) -> None:
+        """Keep a proposal; one that waits already stays as it is. Raises StoreError."""
+        with held(self._where.lock):
+            self._files.create(self._where.inbox / f"{given.id}.json", msgspec.json.encode(given))
+            waiting = self.waiting()
+            for old in waiting[: max(0, len(waiting) - KEPT)]:
+                self._files.remove(self._where.inbox / f"{old.id}.json")
+
+    def waiting(self) -> list[Proposal]:
+        """All proposals, oldest first. A file that is no proposal is passed over."""
+        found = []
+        try:
+            paths = self._files.walk(self._where.inbox)
+        except FileNotFoundError:
+            return []
+        for path in paths:
+            try:
+                found.append(msgspec.json.decode(self._files.read(path), type=Proposal))
+            except (FileNotFoundError, msgspec.DecodeError):
+                continue
+        return sorted(found, key=lambda each: (each.at, each.id))
+
+    def find(self, start: str) -> Proposal:
+        """The proposal whose id begins so. Raises InputError when there is none or more than one."""
+        found = [each for each in self.waiting() if start and each.id.startswith(start)]
+        if len(found) != 1:
+            raise InputError(f"{len(found)} proposals begin with {start!r}; `memorist memory inbox` lists them")
+        return found[0]
+
+    def drop(self, given: Proposal) -> None:
+        """Take a proposal out."""
+        discard(self._files, self._where.inbox / f"{given.id}.json")

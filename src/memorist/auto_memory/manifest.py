@@ -1,0 +1,98 @@
+"""The manifest: what each memory file says of itself in its first lines, newest first (AM-6). Pure."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.kinds import Kind, Trust
+from memorist.auto_memory.topic import Topic, parse
+
+INDEX_NAME = "MEMORY.md"
+"""The index of a folder; no memory itself."""
+HEAD_BYTES = 16_384
+"""Bytes read of a file for the manifest: 30 lines (claude-code.md section 7.6) of up to 500 characters."""
+DAY = 86_400.0
+
+
+class Head(Struct, frozen=True, kw_only=True):
+    """One file of the manifest."""
+
+    path: str
+    """Relative to the memory folder, with slashes."""
+    name: str
+    description: str
+    kind: Kind | None
+    modified: float
+    """Seconds since the epoch, UTC."""
+    size: int
+    """Bytes."""
+    trust: Trust = Trust.UNKNOWN
+    status: str = "active"
+    pinned: bool = False
+    problem: str = ""
+    """Why its header could not be read; empty when it could."""
+
+    def age_days(self, now: float) -> int:
+        """Whole days since it was changed; a time that lies ahead counts as today."""
+        return max(0, int((now - self.modified) // DAY))
+
+
+def head_of(path: str, start: bytes, *, lines: int, modified: float, size: int) -> Head:
+    """The head of a file from its first bytes. `modified` in seconds since the epoch, `size` in bytes of the whole file."""
+    first = b"".join(start.splitlines(keepends=True)[:lines])
+    topic = parse(path, first if b"\n---" in first[3:] or not first.startswith(b"---") else start)
+    return head_from(topic, modified=modified, size=size)
+
+
+def head_from(topic: Topic, *, modified: float, size: int) -> Head:
+    """The head of a memory that was read."""
+    provenance = topic.provenance
+    return Head(
+        path=topic.path,
+        name=_shown(topic.name),
+        description=_shown(topic.description),
+        kind=topic.kind,
+        modified=modified,
+        size=size,
+        trust=provenance.trust,
+        status=provenance.status,
+        pinned=topic.pinned,
+        problem=topic.problem,
+    )
+
+
+def _shown(text: str) -> str:
+    """One line that any encoder takes: bytes that were no UTF-8 become question marks."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())[:500]
+
+
+def is_memory(path: str) -> bool:
+    """Whether a file of the folder is a memory: Markdown, not an index, not in a hidden folder."""
+    parts = path.split("/")
+    return parts[-1].endswith(".md") and parts[-1] != INDEX_NAME and not any(part.startswith(".") for part in parts)
+
+
+def newest(heads: Iterable[Head], limit: int | None = None) -> list[Head]:
+    """The heads, newest first; ties by path."""
+    return sorted(heads, key=lambda head: (-head.modified, head.path))[:limit]
+
+
+def line(head: Head) -> str:
+    """`- [type] path (time): description`, parts that are missing left out."""
+    kind = f"[{head.kind}] " if head.kind else ""
+    when = dt.datetime.fromtimestamp(max(0.0, min(head.modified, 253_402_300_799.0)), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    said = f": {head.description}" if head.description else ""
+    return f"- {kind}{head.path} ({when}){said}"
+
+
+def manifest(heads: Sequence[Head], *, limit: int) -> str:
+    """The manifest as a prompt shows it: the newest files, one line each, and how many more there are."""
+    shown = newest((head for head in heads if head.status == "active"), limit)
+    more = len(heads) - len(shown)
+    lines = [line(head) for head in shown]
+    if more > 0:
+        lines.append(f"({more} more, older or superseded, are not listed)")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Where a project's memory is, looked up on disk."""

@@ -1,0 +1,145 @@
+"""Finding a project's memory on disk: its repository's root, its folders, and the folder of a repository that moved."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.location import GitPlace, chosen_folder, git_folder, repository_root
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.errors import InputError, StoreError
+from memorist.ports import Files
+from memorist.store.files import make_folders, refusal
+from memorist.store.layout import Layout, MemoryLayout
+
+_SMALL = 4_096
+"""Bytes read of a `.git` file, a `commondir` or a `config`; real ones hold a line or two, a configuration a page."""
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """What is written down of a project beside its memory, so that it is known again when its folder has moved."""
+
+    root: str
+    identity: str = ""
+    """The addresses of its remotes, sorted, in one line; empty for a folder without any."""
+
+
+def project_root(folder: Path) -> Path:
+    """The root of the repository that the folder is part of, shared by its worktrees; the folder itself where it is in none."""
+    start = Path(os.path.realpath(folder))
+    for candidate in (start, *start.parents):
+        git = candidate / ".git"
+        if git.is_dir():
+            return repository_root(GitPlace(candidate))
+        if git.is_file():
+            text = _text(git)
+            named = git_folder(GitPlace(candidate, text))
+            common = _text(named / "commondir") if named is not None else None
+            return repository_root(GitPlace(candidate, text, common))
+    return start
+
+
+def _text(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return file.read(_SMALL).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def identity(root: Path) -> str:
+    """What stays the same when a repository is moved or cloned anew: the addresses of its remotes; empty when it has none."""
+    text = _text(root / ".git" / "config") or ""
+    found = {line.partition("=")[2].strip() for line in text.splitlines() if line.strip().startswith("url") and "=" in line}
+    return " ".join(sorted(filter(None, (_without_user(url) for url in found))))
+
+
+def _without_user(url: str) -> str:
+    """The address without name and password, which do not belong into a file of ours."""
+    scheme, mark, rest = url.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]
+
+
+def memory_layout(layout: Layout, project: str, settings: AutoMemorySettings) -> MemoryLayout:
+    """Where the memory of a project is: the folder that is set, else the project's own below the home folder. Raises SettingsError."""
+    own = chosen_folder(settings.directory)
+    return layout.memory_at(own) if own is not None else layout.memory(str(project_root(Path(project))))
+
+
+def remember_project(files: Files, where: MemoryLayout, project: str) -> None:
+    """Write down which project the memory belongs to. Raises InputError when it is another one's: a fact is never written there (AM-4)."""
+    root = project_root(Path(project))
+    known = read_project(files, where)
+    now = Project(root=str(root), identity=identity(root))
+    if known is None or (known.root == now.root and known.identity != now.identity):
+        files.write(where.project, msgspec.json.encode(now))
+    elif known.root != now.root and not where.chosen:
+        raise InputError(f"the memory at {where.folder} belongs to {known.root}; take it over with: memorist memory rebind {known.root}")
+
+
+def read_project(files: Files, where: MemoryLayout) -> Project | None:
+    """Which project a memory belongs to; None when nothing says so."""
+    try:
+        return msgspec.json.decode(files.read(where.project, limit=_SMALL * 4), type=Project)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def orphans(files: Files, layout: Layout, project: str) -> list[Project]:
+    """Memories whose project is no longer where it was and has the same remotes as this one: it may have moved."""
+    root = project_root(Path(project))
+    mine = identity(root)
+    found = []
+    for folder in sorted(layout.projects.iterdir()) if layout.projects.is_dir() else []:
+        known = read_project(files, MemoryLayout(folder / "memory", folder / "memory-state"))
+        if known is not None and mine and known.identity == mine and known.root != str(root) and not Path(known.root).exists():
+            found.append(known)
+    return found
+
+
+def rebind(files: Files, layout: Layout, old: str, project: str) -> MemoryLayout:
+    """Give the memory of a repository that was at `old` to the one that is at `project` now.
+
+    Raises InputError when there is no such memory, when the old place still holds a repository, or when the new one has memories already.
+    """
+    root = str(project_root(Path(project)))
+    source, target = layout.memory(old), layout.memory(root)
+    if files.facts(source.folder) is None:
+        raise InputError(f"there is no memory of {old}; `memorist memory check` names what may belong here")
+    if Path(old).exists() and old != root:
+        raise InputError(f"{old} is still there, and its memory with it; use `memorist memory export` and `import` to copy memories")
+    if files.facts(target.folder) is not None and files.walk(target.folder, limit=1):
+        raise InputError(f"{root} has memories of its own; use `memorist memory export` and `import` to bring them together")
+    _move(source.state, target.state)
+    _move(source.folder, target.folder)
+    files.write(target.project, msgspec.json.encode(Project(root=root, identity=identity(Path(root)))))
+    return target
+
+
+def _move(source: Path, target: Path) -> None:
+    if not source.exists():
+        return
+    make_folders(target.parent)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            _drop_empty(target)
+        source.rename(target)
+    except OSError as error:
+        raise refusal("move", source, error) from error
+
+
+def _drop_empty(folder: Path) -> None:
+    """Remove a folder that holds nothing of worth: what our own opening of it made."""
+    if folder.is_dir():
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.name in ("lock", "project.json", "scan.json"):
+                path.unlink()
+            elif path.is_dir():
+                path.rmdir()
+            else:
+                raise StoreError(f"{folder} already holds {path.name}; move it away first")
+        folder.rmdir()

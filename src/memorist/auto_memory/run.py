@@ -1,0 +1,264 @@
+"""Auto memory at work: what is written, by whom, through the gate; what waits; what is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.changes import Actor, Change, Why
+from memorist.auto_memory.evidence import Evidence
+from memorist.auto_memory.folder.run import MemoryFolder, Used
+from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, fingerprint, judge, unsafe
+from memorist.auto_memory.history.run import Recorded
+from memorist.auto_memory.inbox.run import Inbox, Proposal, proposal
+from memorist.auto_memory.kinds import Kind, Trust
+from memorist.auto_memory.manifest import INDEX_NAME, Head
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, moment, new_topic, parse
+from memorist.errors import InputError, NothingToDo, WriteConflict
+from memorist.events import Event, MemoryChanged, MemoryRefused, MemoryWaits
+from memorist.ports import Clock, Files
+from memorist.safety.secrets import redact
+from memorist.store.layout import MemoryLayout
+
+REVIEWED_KEPT = 5_000
+"""Fingerprints of accepted texts that are remembered; the newest."""
+
+
+NOBODY = Evidence()
+"""No session stands behind a change."""
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """What came of some changes."""
+
+    change: str = ""
+    """Id in the history; empty when nothing was written."""
+    paths: tuple[str, ...] = ()
+    waiting: tuple[Proposal, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was taken out of what was written."""
+
+
+class AutoMemory:
+    """The memory of one project. All that writes into it, in this process, goes through here."""
+
+    def __init__(
+        self,
+        where: MemoryLayout,
+        *,
+        files: Files,
+        clock: Clock,
+        settings: AutoMemorySettings,
+        used: Used = dict,
+        owner: Callable[[], None] | None = None,
+    ) -> None:
+        self.where = where
+        self.settings = settings
+        self.folder = MemoryFolder(where, files=files, clock=clock, settings=settings, used=used, owner=owner)
+        self.inbox = Inbox(where, files)
+        self._files = files
+        self._clock = clock
+
+    def heads(self) -> list[Head]:
+        """What each memory says of itself, sorted by path. Raises StoreError."""
+        return self.folder.heads()
+
+    def write(
+        self, changes: Sequence[Change], why: Why, said: Evidence | None = None, *, tell: Callable[[Event], None] | None = None
+    ) -> Written:
+        """Have the changes judged; write what passes, put what is doubtful into the inbox.
+
+        Under the policy `review` all that the person did not write waits; under `off` nothing of it is kept. Raises WriteConflict when a file changed
+        meanwhile, InputError for a path that cannot be a memory's, StoreError.
+        """
+        by_person = why.actor in ("user", "inbox", "undo")
+        if self.settings.policy == "off" and not by_person:
+            return Written(refused=tuple(Refused(change.path, ("the policy is off: nothing is written",)) for change in changes))
+        case = self.case(why.actor, said or Evidence(session=why.session))
+        verdicts = [judge(change, case) for change in changes]
+        waits = [verdict for verdict in verdicts if isinstance(verdict, Doubtful)]
+        accepted = [verdict for verdict in verdicts if isinstance(verdict, Accepted)]
+        if self.settings.policy == "review" and not by_person:
+            waits += [Doubtful(each.change, each.trust, ("the policy is review", *each.remarks)) for each in accepted]
+            accepted = []
+        id = self.folder.apply([each.change for each in accepted], why) if accepted else ""
+        written = Written(
+            change=id,
+            paths=tuple(each.change.path for each in accepted) if id else (),
+            waiting=tuple(self._wait(each, why) for each in waits),
+            refused=tuple(verdict for verdict in verdicts if isinstance(verdict, Refused)),
+            remarks=tuple(dict.fromkeys(remark for each in accepted for remark in each.remarks)),
+        )
+        self._report(written, why, tell)
+        return written
+
+    def case(self, actor: Actor, said: Evidence = NOBODY) -> Case:
+        """What the gate would judge a change of this actor by now."""
+        return Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
+
+    def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
+        """Put changes into the inbox for the person to decide, whatever the policy."""
+        waits = [Doubtful(change, parse(change.path, change.before or b"").provenance.trust, (reason,)) for change in changes]
+        written = Written(waiting=tuple(self._wait(each, why) for each in waits))
+        self._report(written, why, tell)
+        return written
+
+    def _wait(self, verdict: Doubtful, why: Why) -> Proposal:
+        made = proposal(verdict.change, trust=verdict.trust, reasons=verdict.reasons, why=why, at=self._clock.now())
+        self.inbox.add(made)
+        return made
+
+    def _report(self, written: Written, why: Why, tell: Callable[[Event], None] | None) -> None:
+        if tell is None:
+            return
+        if written.change:
+            tell(MemoryChanged(written.change, why.actor, why.what, written.paths))
+        for waiting in written.waiting:
+            tell(MemoryWaits(waiting.id, waiting.path, waiting.reasons))
+        for refused in written.refused:
+            tell(MemoryRefused(refused.path, refused.reasons))
+
+    def shown(self, path: str) -> tuple[Topic, tuple[str, ...]]:
+        """A memory as a model may be shown it, and why it may not be (empty when it may). Raises InputError, StoreError."""
+        topic = self.folder.read(path)
+        return topic, unsafe(topic, self.reviewed())
+
+    def free_path(self, name: str) -> str:
+        """A path for a new memory of this name, with a number where the plain one is taken."""
+        taken = {head.path.casefold() for head in self.heads()}
+        plain = file_name(redact(name).text)
+        path, number = plain, 1
+        while path.casefold() in taken:
+            number += 1
+            path = f"{plain.removesuffix('.md')}-{number}.md"
+        return path
+
+    def add(self, text: str, *, kind: Kind, name: str, description: str) -> Written:
+        """A new memory in the person's own words, by the person's own hand."""
+        path = self.free_path(name)
+        made = new_topic(
+            path,
+            kind=kind,
+            name=path.removesuffix(".md"),
+            description=description,
+            body=text,
+            provenance=Provenance(quote=text[:300], trust=Trust.REVIEWED),
+        )
+        why = Why(actor="user", what=f"add: {description}"[:120], quote=text[:300])
+        return self.write([Change(path=path, before=None, after=encode(made.text()))], why)
+
+    def edit(self, path: str, text: str) -> Written:
+        """Another text for a memory, by the person's own hand."""
+        before = encode(self.folder.read(path).text())
+        return self.write([Change(path=path, before=before, after=encode(text))], Why(actor="user", what=f"edit: {path}"))
+
+    def forget(self, paths: Sequence[str], why: Why) -> Written:
+        """Take memories out; the history still has them, and `undo` brings them back."""
+        changes = [Change(path=path, before=encode(self.folder.read(path).text()), after=None) for path in paths]
+        return self.write(changes, why)
+
+    def forget_for_good(self, paths: Sequence[str]) -> int:
+        """Leave no copy of these memories in the folder, its history, the inbox, or what was derived. Gives the number of changes that held them.
+
+        A path that the folder has no more is looked for in the history. Raises InputError when neither has it.
+        """
+        known = {path for recorded in self.folder.history.log() for path in recorded.paths}
+        gone = [path for path in paths if path not in known and path not in {head.path for head in self.heads()}]
+        if gone:
+            raise InputError(f"neither the folder nor its history has {gone[0]}; `memorist memory list` and `log` show what there is")
+        texts = [text for path in paths for text in self._ever(path)]
+        self._drop_reviewed({fingerprint(parse("x.md", encode(text)).body) for text in texts})
+        for waiting in self.inbox.waiting():
+            if waiting.path in paths:
+                self.inbox.drop(waiting)
+        return self.folder.purge(paths)
+
+    def _ever(self, path: str) -> list[str]:
+        found = [self.folder.history.data(path, recorded.id) for recorded in self.folder.history.log(path)]
+        return [data.decode("utf-8", "surrogateescape") for data in found if data is not None]
+
+    def undo(self, start: str = "", *, dry_run: bool = False) -> Recorded:
+        """Take back the newest change that is not taken back yet, or the one whose id begins so; gives it.
+
+        Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
+        """
+        recorded = self.last(start)
+        if dry_run:
+            return recorded
+        history = self.folder.history
+        before = history.before(recorded.id)
+        changes = []
+        for path in recorded.paths:
+            if path == INDEX_NAME:
+                continue
+            now, then = self._present(path), history.data(path, recorded.id)
+            if now != then:
+                raise WriteConflict(f"{path} was changed again since; undo the later change first, or edit the file")
+            changes.append(Change(path=path, before=now, after=history.data(path, before) if before else None))
+        why = Why(actor="undo", what=f"undo: {recorded.why.what}"[:120])
+        self.folder.apply(changes, why, undoes=recorded.id)
+        return recorded
+
+    def last(self, start: str = "") -> Recorded:
+        """The change that `undo` would take back."""
+        self.folder.refresh()
+        log = self.folder.history.log()
+        if start:
+            id = self.folder.history.find(start)
+            return next(each for each in log if each.id == id)
+        undone = {each.undoes for each in log if each.undoes}
+        for each in log:
+            if not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
+                return each
+        raise NothingToDo("there is no change of memory to take back")
+
+    def _present(self, path: str) -> bytes | None:
+        try:
+            return self._files.read(self.where.folder / path)
+        except FileNotFoundError:
+            return None
+
+    def accept(self, start: str, text: str | None = None) -> Written:
+        """Write a proposal, as it is or with another text; it leaves the inbox. Raises WriteConflict when the file changed since it was proposed."""
+        given = self.inbox.find(start)
+        change = given.change
+        if text is not None:
+            change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
+        if self._present(change.path) != change.before and change.before is None:
+            change = msgspec.structs.replace(change, path=self.free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md")))
+        if change.after is not None:
+            self._keep_reviewed(fingerprint(parse(change.path, change.after).body))
+        why = msgspec.structs.replace(given.why, actor="inbox", what=f"accepted: {given.why.what}"[:120])
+        written = self.write([change], why)
+        self.inbox.drop(given)
+        return written
+
+    def reject(self, start: str) -> Proposal:
+        """Throw a proposal away."""
+        given = self.inbox.find(start)
+        self.inbox.drop(given)
+        return given
+
+    def reviewed(self) -> tuple[str, ...]:
+        """Fingerprints of the texts that the person accepted."""
+        try:
+            return msgspec.json.decode(self._files.read(self.where.reviewed), type=tuple[str, ...])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ()
+
+    def _keep_reviewed(self, mark: str) -> None:
+        known = [each for each in self.reviewed() if each != mark][-REVIEWED_KEPT + 1 :]
+        self._files.write(self.where.reviewed, msgspec.json.encode([*known, mark]))
+
+    def _drop_reviewed(self, marks: set[str]) -> None:
+        known = self.reviewed()
+        if marks.intersection(known):
+            self._files.write(self.where.reviewed, msgspec.json.encode([each for each in known if each not in marks]))
+
+    def close(self) -> None:
+        """Let go of the history's files."""
+        self.folder.close()

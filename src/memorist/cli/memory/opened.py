@@ -1,0 +1,56 @@
+"""The memory of the working folder's project, for one command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from memorist.auto_memory.run import AutoMemory, Written
+from memorist.configuration import load_settings
+from memorist.engine import Memorist
+
+
+@contextmanager
+def opened(directory: Path | None = None) -> Iterator[tuple[Memorist, AutoMemory]]:
+    """The engine and the memory: of the project of the working folder, or the memory folder that is named."""
+    settings = load_settings(os.environ, project=Path.cwd()).settings
+    if directory is not None:
+        settings = replace(settings, auto_memory=replace(settings.auto_memory, directory=str(directory.expanduser().absolute())))
+    engine = Memorist(settings=settings, model="structural")
+    try:
+        yield engine, engine.memory(str(Path.cwd()))
+    finally:
+        asyncio.run(engine.close())
+
+
+def told(written: Written, done: str) -> None:
+    """Say what came of a change; exit status 1 when nothing of it was kept."""
+    for path in written.paths:
+        click.echo(f"{done}: {path}")
+    for remark in written.remarks:
+        click.echo(f"  {remark}")
+    for waiting in written.waiting:
+        click.echo(f"waits in the inbox as {waiting.id}: {waiting.path} ({'; '.join(waiting.reasons)})")
+    for refused in written.refused:
+        click.echo(f"memorist: {refused.path} was refused: {'; '.join(refused.reasons)}", err=True)
+    if not written.paths and not written.waiting:
+        if not written.refused:
+            click.echo("nothing changed")
+        else:
+            sys.exit(1)
+
+
+def sure(question: str, *, yes: bool) -> None:
+    """Ask on a terminal; elsewhere `--yes` is needed. Stops the command when the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("this changes memory; say --yes where nobody can be asked")
+    click.confirm(question, abort=True)

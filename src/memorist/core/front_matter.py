@@ -1,0 +1,143 @@
+"""The YAML header of a Markdown file, read with tolerance and written without loss.
+
+A header is kept as its own lines, key by key: what we do not know (keys, comments, order, quoting) goes back as it came, byte for byte; only a
+key that is set anew is written by us.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+MAX_HEADER = 65_536
+"""Longest header in characters that is read as one; a real one has a few hundred."""
+
+_FENCE = "---"
+_ENDS = ("---", "...")
+_KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?=\s|$)(.*)", re.DOTALL)
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""Gives every scalar as the text that stands there: no date, number or `yes` is guessed. The C reader where the library has it."""
+
+
+class Entry(Struct, frozen=True):
+    """One top-level key with its lines as they stand; an empty key holds lines before the first one."""
+
+    key: str
+    raw: str
+
+
+class FrontMatter(Struct, frozen=True):
+    """A header. `problem` says why it could not be read as YAML; the values are then those of its plain `key: value` lines."""
+
+    entries: tuple[Entry, ...] = ()
+    values: dict[str, Any] = {}
+    problem: str = ""
+
+    def text(self, key: str) -> str:
+        """The value of a key as one line of text; empty when it is missing or no text."""
+        value = self.values.get(key)
+        return " ".join(value.split()) if isinstance(value, str) else ""
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """The value of a key as a mapping; empty when it is none."""
+        value = self.values.get(key)
+        return value if isinstance(value, dict) else {}
+
+
+class Document(Struct, frozen=True):
+    """A Markdown file: its header (None where it has none) and everything after it.
+
+    The two lines around the header are kept as they stand: a byte order mark, the ends of lines and an end of `...` go back as they came.
+    """
+
+    front: FrontMatter | None
+    body: str
+    opening: str = f"{_FENCE}\n"
+    closing: str = f"{_FENCE}\n"
+
+
+def split(text: str) -> Document:
+    """Part a file's text into header and body. A header begins on the first line and has an end; else all of it is body."""
+    plain = text.removeprefix("\ufeff")
+    lines = plain[: MAX_HEADER + 1].splitlines(keepends=True)
+    if not lines or lines[0].strip() != _FENCE:
+        return Document(None, text)
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in _ENDS), None)
+    if end is None:
+        return Document(None, text)
+    length = sum(map(len, lines[: end + 1]))
+    mark = text[: len(text) - len(plain)]
+    return Document(_read(lines[1:end]), plain[length:], mark + lines[0], lines[end])
+
+
+def join(document: Document) -> str:
+    """The file's text again."""
+    if document.front is None:
+        return document.body
+    unended = document.closing == document.closing.rstrip() and document.body
+    closing = f"{document.closing}\n" if unended else document.closing
+    return f"{document.opening}{''.join(entry.raw for entry in document.front.entries)}{closing}{document.body}"
+
+
+def with_values(front: FrontMatter | None, values: dict[str, Any]) -> FrontMatter:
+    """The header with these keys set; a value of None takes a key out. Other keys stay as they are."""
+    known = front or FrontMatter()
+    entries = []
+    left = dict(values)
+    for entry in known.entries:
+        if entry.key not in left:
+            entries.append(entry)
+        elif (value := left.pop(entry.key)) is not None:
+            entries.append(Entry(entry.key, _dumped(entry.key, value)))
+    entries += [Entry(key, _dumped(key, value)) for key, value in left.items() if value is not None]
+    return _read("".join(entry.raw for entry in entries).splitlines(keepends=True))
+
+
+def _dumped(key: str, value: object) -> str:
+    text: str = yaml.safe_dump({key: value}, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=False)
+    return text
+
+
+def _read(lines: list[str]) -> FrontMatter:
+    entries = _entries(lines)
+    try:
+        found = _LOADER("".join(lines)).get_single_data()
+        problem = "" if isinstance(found, dict) or found is None else "the header is no list of keys"
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        found, problem = None, f"the header is no valid YAML: {_first_line(error)}"
+    values = {key: value for key, value in found.items() if isinstance(key, str)} if isinstance(found, dict) else {}
+    return FrontMatter(entries, values | _plain(entries, values), problem)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:160]
+
+
+def _entries(lines: list[str]) -> tuple[Entry, ...]:
+    found: list[tuple[str, list[str]]] = []
+    for line in lines:
+        match = _KEY.match(line)
+        if match:
+            found.append((match[1], [line]))
+        elif found:
+            found[-1][1].append(line)
+        else:
+            found.append(("", [line]))
+    return tuple(Entry(key, "".join(raw)) for key, raw in found)
+
+
+def _plain(entries: tuple[Entry, ...], values: dict[str, Any]) -> dict[str, str]:
+    """Values on one line without quotes that YAML did not read, or cut at a `#`: people and models write `description: mends #12` and mean all of it."""
+    found = {}
+    for entry in entries:
+        match = _KEY.match(entry.raw)
+        text = match[2].strip() if match else ""
+        if not text or "\n" in text or text[0] in "\"'|>[{&*!%@`#":
+            continue
+        value = values.get(entry.key)
+        if value is None or (isinstance(value, str) and " #" in text and text.startswith(value)):
+            found[entry.key] = text
+    return found

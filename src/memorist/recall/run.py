@@ -1,0 +1,262 @@
+"""Recall in one session: the index at its start and after a compaction, and what bears on each message of the person (RC-1 to RC-5)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from msgspec import Struct
+
+from memorist.auto_memory.manifest import Head
+from memorist.auto_memory.run import AutoMemory
+from memorist.core.messages import Message, Origin, Text
+from memorist.core.tokens import estimate_text
+from memorist.errors import InputError, MemoristError, StoreError
+from memorist.events import Event, MemoryRecalled
+from memorist.forks.calls import EditFile, ReadFile, WriteFile
+from memorist.forks.run import run_fork
+from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Receipt
+from memorist.forks.tools import recognise
+from memorist.ports import Clock, Files, Model
+from memorist.prompts.load import load
+from memorist.recall.choose import QUERY_CHARACTERS, Match, Pick, certain, worth_asking
+from memorist.recall.select import OUTPUT_TOKENS, chosen, question
+from memorist.recall.settings import RecallSettings
+from memorist.recall.surface import Surfaced, Texts, block, index_block, says_no_more, surface
+from memorist.store.uses import Use, What
+
+LABEL = "recall"
+
+
+class Searcher(Protocol):
+    """Finds memories by words and meaning."""
+
+    def search(self, query: str, limit: int) -> Sequence[Match]:
+        """The best matches, best first. Raises StoreError."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds. May be called twice."""
+        ...
+
+
+class RecallMeans(Struct, frozen=True, kw_only=True):
+    """What recall works with."""
+
+    session: str
+    clock: Clock
+    files: Files
+    model: Model | None
+    settings: RecallSettings
+    limits: ForkLimits
+    searcher: Searcher
+    tell: Callable[[Event], None]
+    record: Callable[[Receipt], None]
+    keep: Callable[[Sequence[Use]], None]
+    """Adds to the ledger."""
+
+
+def load_texts() -> Texts:
+    """Our prompts."""
+    names = ("index", "recalled", "memory", "caveat", "cut", "select")
+    return Texts(**{name: load(f"recall/{name}") for name in names})
+
+
+class Recall:
+    """What one session is shown of the project's memory."""
+
+    def __init__(self, memory: AutoMemory, means: RecallMeans) -> None:
+        self._memory = memory
+        self._means = means
+        self._texts = load_texts()
+        self._shown: dict[str, int] = {}
+        """Memories that are in the context, with their bytes."""
+        self._known: set[str] = set()
+        """Memories that the host's agent read or wrote itself."""
+        self._index_due = True
+        self._listed: frozenset[str] = frozenset()
+        """Memories that the index in the context names."""
+        self._count = 0
+        self._ready: list[Message] = []
+        self._asking: asyncio.Task[None] | None = None
+
+    @property
+    def surfaced(self) -> tuple[str, ...]:
+        """Paths of the memories that are in the context."""
+        return tuple(self._shown)
+
+    def _message(self, text: str) -> Message:
+        self._count += 1
+        id = f"memorist-recall-{self._means.session[:40]}-{self._count}"
+        return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
+
+    def opening(self) -> Message | None:
+        """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory."""
+        if not self._index_due:
+            return None
+        self._index_due = False
+        if not self._memory.folder.exists:
+            return None
+        self._memory.folder.refresh()
+        index = self._memory.folder.index()
+        if not index.text.strip():
+            return None
+        self._listed = frozenset(index.listed)
+        found = index_block(index.text, str(self._memory.where.folder), self._texts)
+        self._means.tell(MemoryRecalled((), estimate_text(found), "index"))
+        return self._message(found)
+
+    def compacted(self) -> None:
+        """The conversation was made smaller: what was shown is gone, and may be shown again."""
+        self._shown.clear()
+        self._known.clear()
+        self._listed = frozenset()
+        self._index_due = True
+
+    def wrote(self, paths: Sequence[str]) -> None:
+        """Memories that come from this very conversation: they are in the context already (AM-11)."""
+        self._known.update(paths)
+
+    def resumed(self, shown: Sequence[str]) -> None:
+        """A former process showed the index and these messages' texts; they are in the context still."""
+        self._index_due = False
+        for text in shown:
+            self._count += 1
+            for line in text.splitlines():
+                if line.startswith("--- ") and " (" in line:
+                    self._shown[line[4:].split(" (")[0]] = 0
+
+    def begin_turn(self, query: str, message: str, tools: Sequence[str] = ()) -> None:
+        """The person spoke: look for what bears on it. By the ranker at once; by a model in the background (RC-2)."""
+        self._drop_asking()
+        self._ready.clear()
+        settings = self._means.settings
+        if (
+            not settings.enabled
+            or not worth_asking(query)
+            or sum(self._shown.values()) >= settings.session_bytes
+            or not self._memory.folder.exists
+        ):
+            return
+        heads = {head.path: head for head in self._memory.heads()}
+        if not heads:
+            return
+        if settings.selector == "model" and self._means.model is not None:
+            self._asking = asyncio.create_task(self._ask(self._means.model, query, message, heads, tools))
+            return
+        self._show(self.picks(query, heads), message, heads)
+
+    def picks(self, query: str, heads: dict[str, Head]) -> tuple[Pick, ...]:
+        """What the ranker would show for a query."""
+        matches = self._means.searcher.search(query[:QUERY_CHARACTERS], 4 * self._means.settings.limit + len(self._shown))
+        return certain(matches, heads, self._means.settings, without={*self._shown, *self._known})
+
+    def _show(self, picks: Sequence[Pick], message: str, heads: dict[str, Head]) -> None:
+        settings, now = self._means.settings, self._means.clock.now()
+        uses: list[Use] = []
+        shown: list[Surfaced] = []
+        room = min(settings.turn_bytes, settings.session_bytes - sum(self._shown.values()))
+        for pick in picks:
+            with contextlib.suppress(InputError):
+                topic, doubts = self._memory.shown(pick.path)
+                made = surface(
+                    topic, heads[pick.path], folder=str(self._memory.where.folder), now=now, texts=self._texts, settings=settings
+                )
+                if pick.path in self._listed and says_no_more(topic, heads[pick.path]):
+                    continue
+                fits = made.size <= room
+                what: What = "withheld" if doubts else "shown"
+                if doubts or fits:
+                    uses.append(self._use(pick.path, what, message, "; ".join(doubts) or pick.why, pick.score, 0 if doubts else made.size))
+                if fits and not doubts:
+                    shown.append(made)
+                    room -= made.size
+        if uses:
+            self._means.keep(uses)
+        if shown:
+            self._shown |= {each.path: each.size for each in shown}
+            text = block(shown, self._texts)
+            self._ready.append(self._message(text))
+            why = "; ".join(f"{pick.path}: {pick.why}" for pick in picks if pick.path in {each.path for each in shown})
+            self._means.tell(MemoryRecalled(tuple(each.path for each in shown), estimate_text(text), why))
+
+    def _use(self, path: str, what: What, message: str, why: str = "", score: float | None = None, size: int = 0) -> Use:
+        at = self._means.clock.now()
+        return Use(path=path, what=what, session=self._means.session, message=message, at=at, why=why, score=score, bytes=size)
+
+    async def _ask(self, model: Model, query: str, message: str, heads: dict[str, Head], tools: Sequence[str]) -> None:
+        """Let the model choose. Whatever goes wrong, the answer is an empty choice, never an error."""
+        settings = self._means.settings
+        left = {
+            path: head for path, head in heads.items() if path not in self._shown and path not in self._known and head.status == "active"
+        }
+        text = question(
+            self._texts.select,
+            list(left.values()),
+            query=query,
+            tools=tools,
+            limit=settings.limit,
+            scan_files=self._memory.settings.scan_files,
+        )
+        spec = ForkSpec(
+            label=LABEL,
+            why="the person spoke",
+            instruction=text,
+            permission=NoTools(),
+            digest="",
+            limits=ForkLimits(turns=1, requests=2, seconds=settings.seconds, output=OUTPUT_TOKENS, tokens=self._means.limits.tokens),
+            edits=EditWay.ANSWER,
+        )
+        with contextlib.suppress(MemoristError):
+            receipt = await run_fork(spec, model=model, files=self._means.files, clock=self._means.clock, record=self._means.record)
+            names = chosen(receipt.said, left, settings.limit)
+            self._show([Pick(name, 1.0, "chosen by the model") for name in names], message, heads)
+
+    def ready(self) -> tuple[Message, ...]:
+        """What is to be shown now, once; empty while a choice is under way."""
+        found, self._ready = tuple(self._ready), []
+        return found
+
+    def took(self, message: Message) -> None:
+        """Follow the conversation: a memory that the model opened or cited was of use (RC-5)."""
+        if message.origin is not Origin.MODEL:
+            return
+        uses = []
+        for use in message.tool_uses:
+            match recognise(use):
+                case ReadFile(path=path) | EditFile(path=path) | WriteFile(path=path):
+                    name = self._name(path)
+                    if name:
+                        self._known.add(name)
+                        uses.append(self._use(name, "read", message.id))
+                case _:
+                    pass
+        text = message.text
+        uses += [self._use(path, "cited", message.id) for path in self._shown if path.rsplit("/", 1)[-1] in text]
+        if uses:
+            with contextlib.suppress(StoreError):
+                self._means.keep(uses)
+
+    def _name(self, path: str) -> str:
+        folder = self._memory.where.folder
+        found = PurePosixPath(path)
+        if not found.is_relative_to(folder) or not path.endswith(".md"):
+            return ""
+        return found.relative_to(folder).as_posix()
+
+    def _drop_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+
+    async def close(self) -> None:
+        """Stop a choice that is under way, and let go of the index."""
+        self._means.searcher.close()
+        task = self._asking
+        self._drop_asking()
+        if task is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task

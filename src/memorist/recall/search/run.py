@@ -1,0 +1,82 @@
+"""Search in one project's memories: the ranker kept in step with the folder, and meaning added in the background where the extra is installed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from memorist.auto_memory.run import AutoMemory
+from memorist.errors import InputError, MemoristError
+from memorist.models.minilm import MiniLM, installed
+from memorist.recall.choose import Match
+from memorist.recall.entries import Entry
+from memorist.recall.index.run import Ranker
+from memorist.recall.settings import RecallSettings
+
+
+class MemorySearch:
+    """Finds memories of one folder. Reads only the files that changed since any process searched last.
+
+    Embeddings are made in a thread of their own, so that no search waits for them; until they are there the words alone decide. With `wait` the
+    search waits for them, as a command does.
+    """
+
+    def __init__(self, memory: AutoMemory, settings: RecallSettings, *, wait: bool = False) -> None:
+        self._memory = memory
+        self._wait = wait
+        self._ranker: Ranker | None = None
+        self._with_meaning: Ranker | None = None
+        self._synced: Mapping[str, str] | None = None
+        self._embeds = settings.embeddings and installed()
+        self._thread: threading.Thread | None = None
+
+    def search(self, query: str, limit: int) -> tuple[Match, ...]:
+        """The best matches, best first; none where there is no memory. Raises StoreError."""
+        if not self._memory.folder.exists:
+            return ()
+        if self._ranker is None:
+            self._ranker = Ranker(self._memory.where.full_text)
+        self._catch_up(self._ranker)
+        ranker = self._with_meaning or self._ranker
+        found = ranker.search(query, limit)
+        return tuple(Match(path=each.id, score=each.score, words=each.matched, dense=each.dense, why=each.why) for each in found)
+
+    def _catch_up(self, ranker: Ranker) -> None:
+        marks = self._memory.folder.marks()
+        if marks == self._synced:
+            return
+        known = ranker.known()
+        ranker.sync([self._entry(path, mark, whole=known.get(path) != mark) for path, mark in marks.items()])
+        self._synced = marks
+        if self._embeds and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(target=self._embed, args=(dict(marks),), name="memorist-embed", daemon=True)
+            self._thread.start()
+        if self._wait and self._thread is not None:
+            self._thread.join()
+
+    def _entry(self, path: str, mark: str, *, whole: bool) -> Entry:
+        """An entry for the index; without its text where the index has it already."""
+        if not whole:
+            return Entry(id=path, fingerprint=mark)
+        try:
+            topic = self._memory.folder.read(path)
+        except (InputError, FileNotFoundError):
+            return Entry(id=path, title=path, fingerprint=mark)
+        return Entry(id=path, title=topic.name, description=topic.description, body=topic.body, fingerprint=mark)
+
+    def _embed(self, marks: Mapping[str, str]) -> None:
+        """In the thread: embed what has no vector yet. Whatever fails leaves the words to decide."""
+        try:
+            ranker = self._with_meaning or Ranker(self._memory.where.full_text, embedder=MiniLM())
+            ranker.embed([self._entry(path, mark, whole=True) for path, mark in marks.items()])
+        except MemoristError:
+            return
+        self._with_meaning = ranker
+
+    def close(self) -> None:
+        """Let go of the index file; an embedding that runs is waited for. May be called twice."""
+        if self._thread is not None:
+            self._thread.join()
+        for ranker in (self._ranker, self._with_meaning):
+            if ranker is not None:
+                ranker.close()

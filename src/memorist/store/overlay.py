@@ -1,0 +1,101 @@
+"""Files as they would be: changes are kept in memory over the real ones, and nothing reaches the disk."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+
+from memorist.errors import WriteConflict
+from memorist.ports import FileFacts, Files
+
+
+class OverlayFiles:
+    """The Files port over another one. Reads see the changes; `changed` gives them, to be judged and applied by whoever owns the real files.
+
+    A fork that works on an overlay can neither leave a half-done change behind nor write past the checks.
+    """
+
+    def __init__(self, below: Files) -> None:
+        self._below = below
+        self._present: dict[Path, bytes | None] = {}
+
+    def changed(self) -> dict[Path, bytes | None]:
+        """What differs from below: new bytes by path, None for a file that was removed."""
+        return {path: data for path, data in self._present.items() if data != self._original(path)}
+
+    def _original(self, path: Path) -> bytes | None:
+        try:
+            return self._below.read(path)
+        except FileNotFoundError:
+            return None
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """The bytes of a file as they would be. Raises as the port says."""
+        if path not in self._present:
+            return self._below.read(path, limit=limit)
+        data = self._present[path]
+        if data is None:
+            raise FileNotFoundError(f"There is no file {path}.")
+        return data if limit is None else data[:limit]
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        """Take the change. Raises WriteConflict when the file is not as expected."""
+        if expect is not None:
+            try:
+                present: bytes | None = self.read(path)
+            except FileNotFoundError:
+                present = None
+            if present != expect:
+                raise WriteConflict(f"{path} changed since it was read; read it again and repeat the change.")
+        self._present[path] = data
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Take the new file; False when there is one already."""
+        if self.facts(path) is not None:
+            return False
+        self._present[path] = data
+        return True
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Take the addition."""
+        try:
+            present = self.read(path)
+        except FileNotFoundError:
+            present = b""
+        self._present[path] = present + data
+
+    def facts(self, path: Path) -> FileFacts | None:
+        """What would be at the path."""
+        if path in self._present:
+            data = self._present[path]
+            return None if data is None else FileFacts(len(data), 0, is_file=True, is_folder=False, is_link=False)
+        found = self._below.facts(path)
+        inside = any(data is not None and other.is_relative_to(path) for other, data in self._present.items())
+        return FileFacts(0, 0, is_file=False, is_folder=True, is_link=False) if found is None and inside else found
+
+    def resolve(self, path: Path) -> Path:
+        """The real path below."""
+        return self._below.resolve(path)
+
+    def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
+        """Every file below the folder as it would be, sorted."""
+        found = {path for path in self._walked(folder) if self._present.get(path, b"") is not None}
+        found |= {path for path, data in self._present.items() if data is not None and path.is_relative_to(folder)}
+        return sorted(found)[:limit]
+
+    def _walked(self, folder: Path) -> list[Path]:
+        try:
+            return self._below.walk(folder)
+        except FileNotFoundError:
+            return []
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder and facts of every file as it would be, sorted; hidden ones are left out."""
+        pairs = [(posixpath.join(*path.relative_to(folder).parts), self.facts(path)) for path in self.walk(folder)]
+        shown = [(name, facts) for name, facts in pairs if facts is not None and not any(part.startswith(".") for part in name.split("/"))]
+        return shown[:limit]
+
+    def remove(self, path: Path) -> None:
+        """Take the removal. Raises FileNotFoundError."""
+        self.read(path, limit=0)
+        self._present[path] = None

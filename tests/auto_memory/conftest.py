@@ -1,0 +1,37 @@
+"""A memory folder on the real disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.folder.run import MemoryFolder
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, MemoryLayout
+from memorist.testing import FrozenClock
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> MemoryLayout:
+    return Layout(tmp_path / "home").memory("/work/shop")
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def folder(where: MemoryLayout, clock: FrozenClock) -> MemoryFolder:
+    return MemoryFolder(where, files=DiskFiles(), clock=clock, settings=AutoMemorySettings())
+
+
+def memory(name: str, body: str = "Text.", kind: str = "project") -> bytes:
+    return f"---\nname: {name}\ndescription: about {name}\ntype: {kind}\n---\n\n{body}\n".encode()
+
+
+def put(folder: MemoryFolder, path: str, data: bytes | None, *, what: str = "put", before: bytes | None = None) -> str:
+    return folder.apply([Change(path=path, before=before, after=data)], Why(actor="user", what=what))

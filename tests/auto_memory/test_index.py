@@ -1,0 +1,147 @@
+"""The index and the manifest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.auto_memory.index import Index, IndexLimits, Uses, build, pointed_at
+from memorist.auto_memory.kinds import Kind, Trust
+from memorist.auto_memory.manifest import DAY, Head, head_of, is_memory, line, manifest
+
+NOW = 1_800_000_000.0
+
+
+def head(
+    path: str,
+    *,
+    days: float = 0.0,
+    kind: Kind | None = Kind.PROJECT,
+    description: str = "what it says",
+    trust: Trust = Trust.DERIVED,
+    status: str = "active",
+) -> Head:
+    modified = NOW - days * DAY
+    return Head(
+        path=path,
+        name=path.removesuffix(".md"),
+        description=description,
+        kind=kind,
+        modified=modified,
+        size=100,
+        trust=trust,
+        status=status,
+    )
+
+
+def built(heads: list[Head], present: str = "", *, limits: IndexLimits | None = None, uses: dict[str, Uses] | None = None) -> Index:
+    return build(heads, present, uses=uses or {}, now=NOW, limits=limits or IndexLimits())
+
+
+@pytest.mark.covers("AM-3")
+def test_the_index_is_made_from_the_files() -> None:
+    """What is new is added, what is gone is dropped, and the user's own lines, titles and hooks stay."""
+    present = "# Mine\nRead this first.\n\n- [My title](a.md) — my hook\n- [Gone](gone.md) — old\n"
+
+    index = built([head("a.md"), head("b.md", days=3)], present)
+
+    assert index.text == "# Mine\nRead this first.\n- [My title](a.md) — my hook\n- [b](b.md) — what it says\n"
+
+
+@pytest.mark.covers("AM-3")
+def test_a_full_index_keeps_the_valuable_and_says_what_it_left_out() -> None:
+    """The newest is not lost first: age decides against the old ones, use and the person's own words for them; the last line says how many there are."""
+    heads = [head(f"m{number:03}.md", days=number * 10) for number in range(300)]
+    heads += [head("loved.md", days=3_000), head("person.md", days=2_999, kind=Kind.USER, trust=Trust.STATED)]
+
+    index = built(heads, uses={"loved.md": Uses(40, NOW - 5 * DAY)})
+
+    assert index.lines <= 200
+    assert {"m000.md", "m001.md", "loved.md", "person.md"} <= set(index.listed)
+    assert set(index.left_out) == {each.path for each in heads} - set(index.listed)
+    assert f"{len(index.left_out)} memories do not fit" in index.text.splitlines()[-1]
+    assert index.over == "lines"
+
+
+@pytest.mark.covers("AM-3")
+def test_building_again_changes_nothing() -> None:
+    """The index of an index is the index; its own remark does not pile up."""
+    heads = [head(f"m{number:03}.md", days=number) for number in range(250)]
+    first = built(heads)
+
+    assert built(heads, first.text) == first
+
+
+@pytest.mark.covers("AM-3")
+@given(
+    st.lists(st.tuples(st.text("abc/é", min_size=1, max_size=8), st.text(max_size=400)), max_size=60),
+    st.text(max_size=2_000),
+    st.integers(3, 40),
+    st.integers(400, 4_000),
+)
+def test_no_index_is_over_its_limits(files: list[tuple[str, str]], present: str, lines: int, size: int) -> None:
+    """Whatever the files and the old index hold, the new one keeps lines and bytes, and every memory is listed or reported."""
+    heads = [head(f"{name}.md", description=" ".join(said.split())) for name, said in dict(files).items()]
+
+    index = built(heads, present, limits=IndexLimits(lines=lines, size=size))
+
+    assert len(index.text.splitlines()) <= lines
+    assert len(index.text.encode("utf-8", "replace")) <= size
+    assert sorted([*index.listed, *index.left_out]) == sorted(each.path for each in heads)
+
+
+def test_a_line_of_200_kilobytes_is_cut_to_its_pointer() -> None:
+    """A title or hook that somebody made huge does not push the others out."""
+    index = built([head("a.md"), head("b.md")], f"- [a](a.md) — {'x' * 200_000}\n")
+
+    assert index.size < 1_000
+    assert set(index.listed) == {"a.md", "b.md"}
+
+
+def test_superseded_memories_get_no_line() -> None:
+    """What another memory replaced is kept on disk and not shown."""
+    assert built([head("old.md", status="superseded"), head("new.md")]).listed == ("new.md",)
+
+
+def test_pointers_are_read_in_all_usual_forms() -> None:
+    """Dash or star, any kind of dash before the hook, or none."""
+    assert pointed_at("- [A](a.md) — x\n* [B](b.md) - y\n- [C](sub/c.md)\n- [D](./d.md): z\n[no](e.md)\n") == (
+        "a.md",
+        "b.md",
+        "sub/c.md",
+        "d.md",
+    )
+
+
+@pytest.mark.covers("AM-6")
+def test_the_manifest_lists_the_newest_files_with_what_is_known() -> None:
+    """Type, path, time and description, parts that are missing left out, 200 at most, and the number of the others."""
+    heads = [head("a.md", days=2), head("b.md", days=1, kind=None, description="")]
+
+    assert manifest(heads, limit=200) == "- b.md (2027-01-14T08:00:00Z)\n- [project] a.md (2027-01-13T08:00:00Z): what it says"
+    assert manifest(heads, limit=1).splitlines()[-1] == "(1 more, older or superseded, are not listed)"
+
+
+def test_a_time_outside_the_calendar_is_shown_somehow() -> None:
+    """A clock that jumped to the year 60000 does not stop the manifest."""
+    assert line(head("a.md", days=-40_000_000)).startswith("- [project] a.md (")
+    assert head("a.md", days=-3).age_days(NOW) == 0
+
+
+@pytest.mark.covers("AM-6")
+def test_only_the_first_lines_are_read() -> None:
+    """The head of a file of any size comes from its first 30 lines."""
+    data = b"---\nname: a\ndescription: d\ntype: user\n---\n" + b"word\n" * 5_000
+
+    found = head_of("a.md", data[:16_384], lines=30, modified=NOW, size=len(data))
+
+    assert (found.name, found.description, found.kind) == ("a", "d", Kind.USER)
+
+
+@pytest.mark.parametrize(
+    ("path", "memory"), [("a.md", True), ("team/a.md", True), ("MEMORY.md", False), ("a.txt", False), (".git/a.md", False)]
+)
+def test_what_a_memory_is(path: str, memory: bool) -> None:
+    """Markdown files, but for the index and what is hidden."""
+    assert is_memory(path) is memory

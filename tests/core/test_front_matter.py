@@ -1,0 +1,84 @@
+"""The header of a Markdown file."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.core.front_matter import join, split, with_values
+
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), max_size=40)
+
+
+@pytest.mark.covers("AM-2")
+@given(st.lists(LINE, max_size=8), st.text(max_size=60))
+def test_any_header_comes_back_as_it_stood(lines: list[str], body: str) -> None:
+    """Whatever stands in a header, known or not, valid or not, is written back letter by letter."""
+    text = "---\n" + "".join(line + "\n" for line in lines) + "---\n" + body
+
+    assert join(split(text)) == text
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read(text: str) -> None:
+    """No text makes the reader fail, and one without a header is all body."""
+    document = split(text)
+
+    assert document.front is not None or document.body == text
+
+
+@pytest.mark.covers("AM-2")
+def test_setting_a_key_leaves_the_others_alone() -> None:
+    """Comments, quoting, order and unknown keys stay; only the key that is set is written anew."""
+    text = "---\n# mine\nname: 'a'   # why\ncustom: {deep: [1, 2]}\ntype: user\n---\nbody\n"
+    front = split(text).front
+
+    changed = with_values(front, {"type": "feedback", "memorist": {"trust": "stated"}})
+
+    raw = "".join(entry.raw for entry in changed.entries)
+    assert raw == "# mine\nname: 'a'   # why\ncustom: {deep: [1, 2]}\ntype: feedback\nmemorist:\n  trust: stated\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("description: mends #12 and #13", "mends #12 and #13"),
+        ("description: see http://x.y # not a comment for people", "see http://x.y # not a comment for people"),
+        ('description: "quoted # sign"', "quoted # sign"),
+        ("description: yes", "yes"),
+        ("description: 2026-01-02", "2026-01-02"),
+        ("description: a: b: c", "a: b: c"),
+    ],
+)
+def test_a_value_is_what_a_person_meant(line: str, value: str) -> None:
+    """No part is cut off at a `#`, nothing turns into a date or a truth value, and a colon does not make the line vanish."""
+    front = split(f"---\nname: x\n{line}\n---\n").front
+
+    assert front is not None
+    assert front.text("description") == value
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "name: x\n  bad: [1, 2\n",
+        "a: &a [x]\nb: [*a, *a, *a]\n",
+        "x: " + "[" * 5_000 + "\n",
+        "a: &a\n  - *a\n",
+        "!!python/object/apply:os.system ['true']\n",
+        "\tname: x\n",
+    ],
+    ids=["unclosed", "aliases", "deep", "cyclic", "object", "tab"],
+)
+def test_a_hostile_header_harms_nobody(header: str) -> None:
+    """Broken YAML, alias bombs, endless nesting and object tags are at most reported; the body is there."""
+    document = split(f"---\n{header}---\nbody\n")
+
+    assert document.front is not None
+    assert document.body == "body\n"
+
+
+def test_a_header_without_an_end_is_no_header() -> None:
+    """A rule of dashes at the start of an ordinary text does not swallow it."""
+    assert split("---\nJust a line above this text.\n").front is None
