@@ -27,8 +27,8 @@ from memorist.models.minilm import MiniLM, installed
 CHOSEN_ON = ("conv-26", "conv-30", "conv-41", "conv-42")
 """The conversations that the weights were chosen on."""
 
-GOALS = {5: 0.64, 10: 0.73}
-"""Recall wanted of words alone on the conversations held back."""
+GOALS = {5: 64, 10: 73}
+"""Recall in percent wanted of words alone on the conversations held back."""
 
 CUTS = (5, 10)
 
@@ -91,10 +91,10 @@ def figures_of(way: Way, conversations: Sequence[Conversation], folder: Path) ->
 def _rows(way: str, figures: Figures) -> list[Row]:
     rows = []
     for cut in CUTS:
-        recall = figures.recall(cut, held_back=True)
+        recall = 100 * figures.recall(cut, held_back=True)
         goal = f"at least {GOALS[cut]}" if way == WORDS else ""
-        rows.append(Row(way + _held_back(cut), recall, "", goal, recall >= GOALS[cut] if goal else None))
-    rows += [Row(f"{way}: recall@{cut}, all conversations", figures.recall(cut, held_back=False)) for cut in CUTS]
+        rows.append(Row(way + _held_back(cut), recall, "%", goal, recall >= GOALS[cut] if goal else None))
+    rows += [Row(f"{way}: recall@{cut}, all conversations", 100 * figures.recall(cut, held_back=False), "%") for cut in CUTS]
     ordered = sorted(figures.milliseconds)
     return [
         *rows,
@@ -110,7 +110,7 @@ def drawn(rows: Sequence[Row]) -> str:
     for cut in CUTS:
         tail = _held_back(cut)
         found = [(row.what.removesuffix(tail), row.figure) for row in rows if row.what.endswith(tail)]
-        bars = tuple(Bar(way, recall, f"{recall:.3f}", way in {WORDS, BOTH}) for way, recall in sorted(found, key=lambda pair: pair[1]))
+        bars = tuple(Bar(way, recall, f"{recall:.1f} %", way in {WORDS, BOTH}) for way, recall in sorted(found, key=lambda pair: pair[1]))
         panels.append(Panel(f"recall@{cut}", bars))
     below = "Share of the turns that answer a question among the first found. LoCoMo, three conversations held back."
     return picture("What recall finds", below, panels)
