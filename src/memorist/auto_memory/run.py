@@ -166,8 +166,8 @@ class AutoMemory:
 
         A path that the folder has no more is looked for in the history. Raises InputError when neither has it.
         """
-        known = {path for recorded in self.folder.history.log() for path in recorded.paths}
-        gone = [path for path in paths if path not in known and path not in {head.path for head in self.heads()}]
+        known = {head.path for head in self.heads()}.union(*(recorded.paths for recorded in self.folder.history.each()))
+        gone = [path for path in paths if path not in known]
         if gone:
             raise InputError(f"neither the folder nor its history has {gone[0]}; `memorist memory list` and `log` show what there is")
         texts = [text for path in paths for text in self._ever(path)]
@@ -206,13 +206,13 @@ class AutoMemory:
     def last(self, start: str = "") -> Recorded:
         """The change that `undo` would take back."""
         self.folder.refresh()
-        log = self.folder.history.log()
         if start:
-            id = self.folder.history.find(start)
-            return next(each for each in log if each.id == id)
-        undone = {each.undoes for each in log if each.undoes}
-        for each in log:
-            if not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
+            return self.folder.history.change(start)
+        undone: set[str] = set()
+        for each in self.folder.history.each():
+            if each.undoes and each.id not in undone:
+                undone.add(each.undoes)
+            elif not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
                 return each
         raise NothingToDo("there is no change of memory to take back")
 
