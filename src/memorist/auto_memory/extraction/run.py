@@ -30,6 +30,7 @@ from memorist.forks.run import run_fork
 from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
+from memorist.safety.secrets import redact
 from memorist.session_memory.digest import digest
 from memorist.store.overlay import OverlayFiles
 
@@ -217,7 +218,7 @@ class Extraction:
             label=LABEL,
             why="a turn ended",
             parent=parent if shares else None,
-            digest=None if shares else digest({}, newest),
+            digest=None if shares else redact(digest({}, newest)).text,
             instruction=prompt(task, self._memory.heads(), self._texts, self._memory.settings),
             permission=FolderAccess(folder=folder),
             limits=replace(self._means.limits, turns=self._memory.settings.turns),
