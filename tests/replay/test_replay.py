@@ -144,7 +144,7 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(t
     _, errors = last.communicate(timeout=60)
 
     assert (last.returncode, errors) == (0, "")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir() ) == ["engine", "report.html", "s"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["engine", "report.html", "s"]
 
 
 @pytest.mark.covers("SF-5")
