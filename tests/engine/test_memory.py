@@ -32,7 +32,7 @@ from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Cut, Delay, Fail, Garbage, Hang, Say, Step
 
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-sonnet-5"
 
 
 def is_fork(request: Request) -> bool:
