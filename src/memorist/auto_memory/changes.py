@@ -35,6 +35,16 @@ class Why(Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
+HEADLINE = 120
+"""Characters of the line that tells a change, about what a terminal shows beside date and actor."""
+
+
+def headline(verb: str, what: str) -> str:
+    """One line that tells a change, cut with a mark where it is long."""
+    text = " ".join(f"{verb}: {what}".split())
+    return text if len(text) <= HEADLINE else text[: HEADLINE - 1].rstrip() + "…"
+
+
 _ACTORS: dict[str, Actor] = {name: name for name in get_args(Actor)}
 _TRAILERS = ("Actor", "Session", "Message", "Quote", "Undoes")
 

@@ -19,8 +19,8 @@ _POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path>[^)\s]+)\)\s*(
 _MARK = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
 """Recency halves in this time; a memory that was used last month still counts more than one that never was."""
-_PLACE = 24
-"""Characters kept of the index line for `- [](` and the dash between."""
+_HOOK = 70
+"""Characters that a hook has at least, however long title and path are: it is what a memory is chosen by."""
 
 
 class Uses(Struct, frozen=True):
@@ -128,7 +128,7 @@ def _pointer(head: Head, present: str | None, width: int) -> str:
 
 def _shortened(title: str, path: str, hook: str, width: int) -> str:
     title = _cut(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
-    room = max(_PLACE, width - len(title) - len(path) - 8)
+    room = max(_HOOK, width - len(title) - len(path) - 8)
     hook = _cut(hook, room)
     return f"- [{title}]({path})" + (f" — {hook}" if hook and hook != title else "")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.changes import Actor, Change, Why
+from memorist.auto_memory.changes import Actor, Change, Why, headline
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.folder.run import MemoryFolder, Used
 from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, fingerprint, judge, unsafe
@@ -148,7 +148,7 @@ class AutoMemory:
             body=text,
             provenance=Provenance(quote=text[:300], trust=Trust.REVIEWED),
         )
-        why = Why(actor="user", what=f"add: {description}"[:120], quote=text[:300])
+        why = Why(actor="user", what=headline("add", description), quote=text[:300])
         return self.write([Change(path=path, before=None, after=encode(made.text()))], why)
 
     def edit(self, path: str, text: str) -> Written:
@@ -199,7 +199,7 @@ class AutoMemory:
             if now != then:
                 raise WriteConflict(f"{path} was changed again since; undo the later change first, or edit the file")
             changes.append(Change(path=path, before=now, after=history.data(path, before) if before else None))
-        why = Why(actor="undo", what=f"undo: {recorded.why.what}"[:120])
+        why = Why(actor="undo", what=headline("undo", recorded.why.what))
         self.folder.apply(changes, why, undoes=recorded.id)
         return recorded
 
@@ -232,7 +232,7 @@ class AutoMemory:
             change = msgspec.structs.replace(change, path=self.free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md")))
         if change.after is not None:
             self._keep_reviewed(fingerprint(parse(change.path, change.after).body))
-        why = msgspec.structs.replace(given.why, actor="inbox", what=f"accepted: {given.why.what}"[:120])
+        why = msgspec.structs.replace(given.why, actor="inbox", what=headline("accepted", given.why.what))
         written = self.write([change], why)
         self.inbox.drop(given)
         return written

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.changes import Change, Why, headline
 from memorist.auto_memory.evidence import evidence, typed_words
 from memorist.auto_memory.extract import Cursor, Task, Texts, counted, prompt, wrote_memory
 from memorist.auto_memory.keeping import Dropped, Kept, keep
@@ -104,9 +104,7 @@ class Extraction:
     def _one(self, wish: Said, message: Message) -> Written | None:
         topics = self._topics()
         decided = keep(wish, topics, session=self._means.session, at=message.timestamp or self._means.clock.now())
-        why = Why(
-            actor="said", what=f"{wish.act}: {wish.text}"[:120], session=self._means.session, messages=(message.id,), quote=wish.quote
-        )
+        why = Why(actor="said", what=headline(wish.act, wish.text), session=self._means.session, messages=(message.id,), quote=wish.quote)
         match decided:
             case Kept(change=change):
                 return self._memory.write([change], why, evidence(self._means.session, [message]), tell=self._means.tell)
@@ -192,8 +190,10 @@ class Extraction:
         if not changes:
             return Written()
         held = evidence(self._means.session, messages)
-        what = "extract: " + ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
-        why = Why(actor="extraction", what=what[:120], session=self._means.session, messages=tuple(id for id, _ in held.user)[-5:])
+        what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
+        why = Why(
+            actor="extraction", what=headline("extract", what), session=self._means.session, messages=tuple(id for id, _ in held.user)[-5:]
+        )
         return self._memory.write(changes, why, held, tell=self._means.tell)
 
     def _bytes(self, path: Path) -> bytes | None:
