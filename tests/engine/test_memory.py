@@ -390,7 +390,7 @@ async def test_what_is_shown_stays_byte_for_byte(tmp_path: Path, project: Path) 
     sent = [*host.sent[-3:], again.sent[-1]]
     for earlier, later in pairwise(sent):
         assert later["messages"][: len(earlier["messages"])] == earlier["messages"]
-    assert text_of(sent[-1]).count("rounds each line to cents") == 1
+    assert text_of(sent[-1]).count("released to the bank") == 1
     assert len(host.of(MemoryRecalled)) == 2
 
 
