@@ -10,7 +10,7 @@ from memorist.auto_memory.gate import unsafe
 from memorist.auto_memory.index import Index, pointed_at
 from memorist.auto_memory.manifest import INDEX_NAME, is_memory
 from memorist.auto_memory.said_same import same_rule
-from memorist.auto_memory.scanned import MAX_FILE
+from memorist.auto_memory.scanned import MAX_FILE, one_line
 from memorist.auto_memory.topic import Topic
 from memorist.forks.permissions import same_name
 from memorist.ports import FileFacts
@@ -40,7 +40,10 @@ def check(
 def _files(files: Sequence[tuple[str, FileFacts]]) -> list[Problem]:
     found = []
     for path, facts in files:
-        if facts.is_link:
+        if not one_line(path):
+            shown = path.encode("unicode_escape", "replace").decode()
+            found.append(Problem(shown, "its name holds what no line of text can, and it is not read", "rename it"))
+        elif facts.is_link:
             found.append(Problem(path, "it is a link and is not read", "put the file itself here"))
         elif facts.is_file and path.endswith(".md") and facts.size > MAX_FILE:
             found.append(Problem(path, f"it has {facts.size:,} bytes and is neither searched nor recorded", "split it"))

@@ -15,7 +15,8 @@ from msgspec import Struct
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.manifest import DAY, Head
 
-_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path>[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
+_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>|.+?\.md|[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
+_BRACKETED = re.compile(r"[\s()]")
 _MARK = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
 """Recency halves in this time; a memory that was used last month still counts more than one that never was."""
@@ -95,8 +96,8 @@ def _parts(present: str) -> tuple[list[str], dict[str, str]]:
     own: dict[str, str] = {}
     for line in present.splitlines():
         match = _POINTER.match(line)
-        if match and match["path"].endswith(".md"):
-            own.setdefault(match["path"].removeprefix("./"), line.strip())
+        if match and (path := match["path"].strip("<>")).endswith(".md"):
+            own.setdefault(path.removeprefix("./"), line.strip())
         elif not line.startswith(_MARK):
             kept.append(line.rstrip())
     while kept and not kept[-1]:
@@ -130,7 +131,8 @@ def _shortened(title: str, path: str, hook: str, width: int) -> str:
     title = _cut(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
     room = max(_HOOK, width - len(title) - len(path) - 8)
     hook = _cut(hook, room)
-    return f"- [{title}]({path})" + (f" — {hook}" if hook and hook != title else "")
+    # A name with blanks or brackets stands in angle brackets, as Markdown has it.
+    return f"- [{title}]({f'<{path}>' if _BRACKETED.search(path) else path})" + (f" — {hook}" if hook and hook != title else "")
 
 
 def _cut(text: str, room: int) -> str:

@@ -89,7 +89,7 @@ class AutoMemory:
         written = Written(
             change=id,
             paths=tuple(each.change.path for each in accepted) if id else (),
-            waiting=tuple(self._wait(each, why) for each in waits),
+            waiting=self._wait(waits, why),
             refused=tuple(verdict for verdict in verdicts if isinstance(verdict, Refused)),
             remarks=tuple(dict.fromkeys(remark for each in accepted for remark in each.remarks)),
         )
@@ -103,12 +103,13 @@ class AutoMemory:
     def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
         """Put changes into the inbox for the person to decide, whatever the policy."""
         waits = [Doubtful(change, parse(change.path, change.before or b"").provenance.trust, (reason,)) for change in changes]
-        written = Written(waiting=tuple(self._wait(each, why) for each in waits))
+        written = Written(waiting=self._wait(waits, why))
         self._report(written, why, tell)
         return written
 
-    def _wait(self, verdict: Doubtful, why: Why) -> Proposal:
-        made = proposal(verdict.change, trust=verdict.trust, reasons=verdict.reasons, why=why, at=self._clock.now())
+    def _wait(self, verdicts: Sequence[Doubtful], why: Why) -> tuple[Proposal, ...]:
+        now = self._clock.now()
+        made = tuple(proposal(each.change, trust=each.trust, reasons=each.reasons, why=why, at=now) for each in verdicts)
         self.inbox.add(made)
         return made
 
@@ -149,11 +150,13 @@ class AutoMemory:
             provenance=Provenance(quote=text[:300], trust=Trust.REVIEWED),
         )
         why = Why(actor="user", what=headline("add", description), quote=text[:300])
+        self._keep_reviewed(fingerprint(made.body))
         return self.write([Change(path=path, before=None, after=encode(made.text()))], why)
 
     def edit(self, path: str, text: str) -> Written:
-        """Another text for a memory, by the person's own hand."""
+        """Another text for a memory, by the person's own hand; the same one where the person has looked at it and it may be shown."""
         before = encode(self.folder.read(path).text())
+        self._keep_reviewed(fingerprint(parse(path, encode(text)).body))
         return self.write([Change(path=path, before=before, after=encode(text))], Why(actor="user", what=f"edit: {path}"))
 
     def forget(self, paths: Sequence[str], why: Why) -> Written:
@@ -166,8 +169,8 @@ class AutoMemory:
 
         A path that the folder has no more is looked for in the history. Raises InputError when neither has it.
         """
-        known = {path for recorded in self.folder.history.log() for path in recorded.paths}
-        gone = [path for path in paths if path not in known and path not in {head.path for head in self.heads()}]
+        known = {head.path for head in self.heads()}.union(*(recorded.paths for recorded in self.folder.history.each()))
+        gone = [path for path in paths if path not in known]
         if gone:
             raise InputError(f"neither the folder nor its history has {gone[0]}; `memorist memory list` and `log` show what there is")
         texts = [text for path in paths for text in self._ever(path)]
@@ -206,13 +209,13 @@ class AutoMemory:
     def last(self, start: str = "") -> Recorded:
         """The change that `undo` would take back."""
         self.folder.refresh()
-        log = self.folder.history.log()
         if start:
-            id = self.folder.history.find(start)
-            return next(each for each in log if each.id == id)
-        undone = {each.undoes for each in log if each.undoes}
-        for each in log:
-            if not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
+            return self.folder.history.change(start)
+        undone: set[str] = set()
+        for each in self.folder.history.each():
+            if each.undoes and each.id not in undone:
+                undone.add(each.undoes)
+            elif not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
                 return each
         raise NothingToDo("there is no change of memory to take back")
 
@@ -223,12 +226,24 @@ class AutoMemory:
             return None
 
     def accept(self, start: str, text: str | None = None) -> Written:
-        """Write a proposal, as it is or with another text; it leaves the inbox. Raises WriteConflict when the file changed since it was proposed."""
+        """Write a proposal, as it is or with another text; it leaves the inbox. Where the memory is already as proposed, that is all.
+
+        Raises WriteConflict when the file changed since it was proposed.
+        """
         given = self.inbox.find(start)
-        change = given.change
+        present = self._present(given.path)
+        change = given.change(present)
         if text is not None:
             change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
-        if self._present(change.path) != change.before and change.before is None:
+        if _done(change, present):
+            self.inbox.drop(given)
+            return Written()
+        if present != change.before and change.before is not None:
+            raise WriteConflict(
+                f"{change.path} changed since this was proposed; reject {given.id}, or take over what you want of it with "
+                f"`memorist memory edit {change.path}`"
+            )
+        if present is not None and change.before is None:
             change = msgspec.structs.replace(change, path=self.free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md")))
         if change.after is not None:
             self._keep_reviewed(fingerprint(parse(change.path, change.after).body))
@@ -262,3 +277,10 @@ class AutoMemory:
     def close(self) -> None:
         """Let go of the history's files."""
         self.folder.close()
+
+
+def _done(change: Change, present: bytes | None) -> bool:
+    """Whether the file says already what the change wants it to: it was accepted before, and the process killed before the proposal left the inbox."""
+    if change.after is None or present is None:
+        return change.after is present
+    return parse(change.path, present).body == parse(change.path, change.after).body and change.before != present

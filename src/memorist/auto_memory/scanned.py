@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -49,12 +50,21 @@ class Difference(Struct, frozen=True):
         return bool(self.changed or self.gone)
 
 
+_BREAKS = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories of what ends a line, steers a terminal, or stands for bytes that are no UTF-8."""
+
+
+def one_line(path: str) -> bool:
+    """Whether a name can stand in a line of text: in the index, a prompt, JSON. A file with another one is reported by `memory check`, and not read."""
+    return path.isascii() and path.isprintable() or not any(unicodedata.category(letter) in _BREAKS for letter in path)
+
+
 def difference(known: Mapping[str, Seen], present: Sequence[tuple[str, FileFacts]]) -> Difference:
     """What is to be read again. Links are no memories: where they lead is not ours."""
     names = set()
     changed = []
     for path, facts in present:
-        if not path.endswith(".md") or not facts.is_file:
+        if not path.endswith(".md") or not facts.is_file or not one_line(path):
             continue
         names.add(path)
         seen = known.get(path)

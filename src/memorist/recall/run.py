@@ -29,6 +29,8 @@ from memorist.recall.surface import Surfaced, Texts, block, index_block, says_no
 from memorist.store.uses import Use, What
 
 LABEL = "recall"
+SHOWN = "memorist-recall-"
+"""How the ids of our messages begin."""
 
 
 class Searcher(Protocol):
@@ -90,8 +92,13 @@ class Recall:
 
     def _message(self, text: str) -> Message:
         self._count += 1
-        id = f"memorist-recall-{self._means.session[:40]}-{self._count}"
+        id = f"{SHOWN}{self._means.session[:40]}-{self._count}"
         return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
+
+    @property
+    def index_due(self) -> bool:
+        """Whether the index is to be shown."""
+        return self._index_due
 
     def opening(self) -> Message | None:
         """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory."""
@@ -106,7 +113,8 @@ class Recall:
             return None
         self._listed = frozenset(index.listed)
         found = index_block(index.text, str(self._memory.where.folder), self._texts)
-        self._means.tell(MemoryRecalled((), estimate_text(found), "index"))
+        with contextlib.suppress(StoreError):
+            self._means.tell(MemoryRecalled((), estimate_text(found), "index"))
         return self._message(found)
 
     def compacted(self) -> None:
@@ -174,8 +182,7 @@ class Recall:
                 if fits and not doubts:
                     shown.append(made)
                     room -= made.size
-        if uses:
-            self._means.keep(uses)
+        self._keep(uses)
         if shown:
             self._shown |= {each.path: each.size for each in shown}
             text = block(shown, self._texts)
@@ -236,6 +243,10 @@ class Recall:
                     pass
         text = message.text
         uses += [self._use(path, "cited", message.id) for path in self._shown if path.rsplit("/", 1)[-1] in text]
+        self._keep(uses)
+
+    def _keep(self, uses: Sequence[Use]) -> None:
+        """Into the ledger; a database that refuses costs its lines, and not what is shown."""
         if uses:
             with contextlib.suppress(StoreError):
                 self._means.keep(uses)
@@ -258,5 +269,4 @@ class Recall:
         task = self._asking
         self._drop_asking()
         if task is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await asyncio.gather(task, return_exceptions=True)

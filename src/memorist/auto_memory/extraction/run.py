@@ -22,7 +22,7 @@ from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.said import Said, said
 from memorist.auto_memory.topic import Topic, moment
 from memorist.core.messages import Message, Origin
-from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.errors import InputError, StoreError
 from memorist.events import Event, ExtractionFailed, MemoryRefused
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
@@ -173,7 +173,7 @@ class Extraction:
             return
         try:
             written = self._judged(overlay, messages)
-        except (WriteConflict, InputError) as error:
+        except (StoreError, InputError) as error:
             self._means.record(replace(receipt, outcome=Outcome.FAILED, files=(), said=str(error)))
             self._means.tell(ExtractionFailed(str(error), Outcome.FAILED.value))
             return
@@ -183,10 +183,10 @@ class Extraction:
     def _judged(self, overlay: OverlayFiles, messages: Sequence[Message]) -> Written:
         folder = self._means.files.resolve(self._memory.where.folder)
         changes = []
-        for path, after in sorted(overlay.changed().items()):
+        for path, (before, after) in sorted(overlay.changed().items()):
             name = path.relative_to(folder).as_posix()
             if name != INDEX_NAME:
-                changes.append(Change(path=name, before=self._bytes(path), after=after))
+                changes.append(Change(path=name, before=before, after=after))
         if not changes:
             return Written()
         held = evidence(self._means.session, messages)
@@ -195,12 +195,6 @@ class Extraction:
             actor="extraction", what=headline("extract", what), session=self._means.session, messages=tuple(id for id, _ in held.user)[-5:]
         )
         return self._memory.write(changes, why, held, tell=self._means.tell)
-
-    def _bytes(self, path: Path) -> bytes | None:
-        try:
-            return self._means.files.read(path)
-        except FileNotFoundError:
-            return None
 
     def _spec(self, model: Model, parent: ParentCall | None, messages: Sequence[Message]) -> ForkSpec:
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
