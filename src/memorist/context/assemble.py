@@ -76,11 +76,12 @@ def file_native_sections(instructions: Instructions, around: Surroundings, *, st
     for file in instructions.loaded:
         why = "; ".join((f"{file.scope} instructions, {_REASONS[file.reason]}", *file.remarks))
         found.append(Section(tag=REMINDER, text=claude_text(file), source=file.path, why=why))
-    if around.date:
-        found.append(
-            Section(tag=REMINDER, text=f"[memorist] Today's date: {around.date}", source="the clock", why="the date, as the session begins")
-        )
     return found
+
+
+def date_section(date: str) -> Section:
+    """Today's date, at the end of the user context; a later change of it comes as an attachment, and this one stays as it is."""
+    return Section(tag=REMINDER, text=f"[memorist] Today's date: {date}", source="the clock", why="the date, as the session begins")
 
 
 _REASONS = {

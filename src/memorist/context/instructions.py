@@ -73,6 +73,8 @@ class Scoped(Struct, frozen=True):
 
     path: str
     globs: tuple[str, ...]
+    problem: str = ""
+    """What is wrong with its header."""
 
 
 class Instructions(Struct, frozen=True, kw_only=True):
@@ -119,11 +121,23 @@ def rule_of(text: str) -> Rule:
     if document.front is None:
         return Rule((), text)
     value = document.front.values.get("paths")
+    if document.front.problem:
+        raw = "".join(entry.raw for entry in document.front.entries if entry.key == "paths")
+        return Rule(_lenient(raw), document.body, document.front.problem)
     if isinstance(value, str):
-        return Rule(_globs(value), document.body, document.front.problem)
+        return Rule(_globs(value), document.body)
     if isinstance(value, list):
-        return Rule(tuple(glob.strip() for glob in value if isinstance(glob, str) and glob.strip()), document.body, document.front.problem)
-    return Rule((), document.body, document.front.problem or ("" if value is None else "its `paths` are no list"))
+        return Rule(tuple(glob.strip() for glob in value if isinstance(glob, str) and glob.strip()), document.body)
+    return Rule((), document.body, "" if value is None else "its `paths` are no list")
+
+
+def _lenient(raw: str) -> tuple[str, ...]:
+    """The patterns of a header that is no YAML: people write `paths: **/*.ts` without the quotes that a leading star needs."""
+    first, *rest = raw.partition(":")[2].splitlines() or [""]
+    if first.strip():
+        return () if first.strip()[0] in "[{|>&!" else _globs(first.strip().strip("\"'"))
+    items = (line.strip().removeprefix("-").strip().strip("\"'") for line in rest if line.strip().startswith("-"))
+    return tuple(item for item in items if item)
 
 
 def _globs(line: str) -> tuple[str, ...]:

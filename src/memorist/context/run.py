@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.context.agents_files.run import read_agents_files
-from memorist.context.assemble import REMINDER, assemble, file_native_sections, rollout_sections
+from memorist.context.assemble import REMINDER, assemble, date_section, file_native_sections, rollout_sections
 from memorist.context.claude_files.run import read_claude_files
 from memorist.context.instructions import Instructions
 from memorist.context.look.run import surroundings
@@ -42,7 +42,7 @@ def first_context(
     settings: ContextSettings,
     given: Sequence[Section] = (),
 ) -> Assembled:
-    """Assemble the first context of a session in the folder. `given` are the host's own sections: base instructions, skills, memory …
+    """Assemble the first context of a session in the folder. `given` are the host's own sections, such as skills.
 
     Reads the instruction files and asks git; a file that cannot be read is reported, and stops nothing. Raises InputError for a section that the
     family does not have.
@@ -54,14 +54,14 @@ def first_context(
     else:
         instructions = read_claude_files(folder, files, settings)
         own = file_native_sections(instructions, around, status_characters=settings.status_characters)
-    waiting = tuple(
-        LeftOut(rule.path, f"waits until a file of its scope is read: {', '.join(rule.globs)}") for rule in instructions.waiting
-    )
+    dated = [date_section(around.date)] if family == "file-native" and around.date else []
+    waiting = [LeftOut(rule.path, f"waits until a file of its scope is read: {', '.join(rule.globs)}") for rule in instructions.waiting]
+    damaged = [LeftOut(rule.path, rule.problem) for rule in instructions.waiting if rule.problem]
     return Assembled(
         family=family,
-        pieces=assemble(family, [*own, *given]),
+        pieces=assemble(family, [*own, *given, *dated]),
         instructions=instructions,
-        left_out=(*instructions.left_out, *waiting),
+        left_out=(*instructions.left_out, *waiting, *damaged),
     )
 
 

@@ -17,11 +17,12 @@ from memorist.core.template import names, render
 from memorist.errors import InputError
 from memorist.formats.harness import parts, typed_text
 
-_NAME = re.compile(r"\s*</?([A-Za-z_][\w.-]*(?: instructions)?)")
+_NAME = re.compile(r"\s*<(/image(?=>)|[a-z_][\w.-]*(?: instructions)?)", re.IGNORECASE)
 _BY_TAG: dict[str, tuple[Row, ...]] = {
     row.tag.lower(): tuple(other for other in TABLE if other.tag.lower() == row.tag.lower()) for row in TABLE
 }
 _UNTAGGED = tuple(row for row in TABLE if row.opening and not row.opening.startswith("<"))
+_ALIASES = {"/image": "image end"}
 _HEAD = 200
 """Characters of a text that the untagged leads are looked for in."""
 
@@ -88,7 +89,7 @@ def identify(text: str, role: Role, family: Family | None = None) -> Row | None:
     name = _NAME.match(text)
     if name is None:
         return None
-    tag = "image end" if head.startswith("</image>") else "external_key" if name[1].lower().startswith("external_") else name[1].lower()
+    tag = _ALIASES.get(name[1].lower(), "external_key" if name[1].lower().startswith("external_") else name[1].lower())
     rows = [kind for kind in _BY_TAG.get(tag, ()) if kind.role == role]
     rows.sort(key=lambda kind: kind.family != family)
     return next((kind for kind in rows if _stands(kind, text)), None)

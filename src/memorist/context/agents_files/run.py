@@ -64,4 +64,5 @@ class _Reader:
             self.left_out.append(LeftOut(str(path), f"{much}: the budget of {self._settings.agents_bytes:,} bytes is used up"))
         if kept:
             self.loaded.append(replace(loaded(path, scope, "session_start", kept.decode(), read.remarks), cut=cut))
-        return len(kept)
+        # After a cut nothing nearer is squeezed into the few bytes that may be left.
+        return room if cut else len(kept)

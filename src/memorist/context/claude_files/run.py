@@ -140,7 +140,7 @@ class _Reader:
         if asked.candidate.rules and not asked.parent:
             rule = rule_of(text)
             if rule.globs and not in_scope(rule.globs, asked.candidate.base, self._touched):
-                self._waiting.append(Scoped(str(asked.path), rule.globs))
+                self._waiting.append(Scoped(str(asked.path), rule.globs, rule.problem))
                 return
             text, globs = rule.body, rule.globs
             reason = "path_glob_match" if globs else reason
