@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from xml.etree import ElementTree as xml
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -14,8 +14,9 @@ from memorist.context.environment import GitState, Network, Place, Surroundings,
 from memorist.context.look.run import git_state, surroundings
 from memorist.testing.clock import FrozenClock
 
+SHELL = "bash"
 WHOLE = Surroundings(
-    places=(Place(folder="/w/app", shell="bash"),),
+    places=(Place(folder="/w/app", shell=SHELL),),
     approval="on-request",
     sandbox="workspace-write",
     network=Network(enabled=True, allowed=("example.org",), denied=("example.net",)),
@@ -31,8 +32,8 @@ WHOLE = Surroundings(
 PRINTABLE = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Cn", "Co", "Cf")))
 
 
-def tree(around: Surroundings) -> xml.Element:
-    return xml.fromstring(f"<environment_context>{environment_context(around)}</environment_context>")
+def tree(around: Surroundings) -> ET.Element:
+    return ET.XML(f"<environment_context>{environment_context(around)}</environment_context>")
 
 
 @pytest.mark.covers("CX-1")

@@ -48,9 +48,10 @@ def why(found: Instructions) -> dict[str, str]:
 @pytest.mark.covers("CX-4")
 def test_the_claude_family_is_loaded_from_far_to_near() -> None:
     """Managed, user, then for each folder from the root down: file, hidden file, rules, local file. A nearer one comes later."""
-    everything = {
+    everything: dict[str, str | bytes] = {
         "/managed/CLAUDE.md": "m", "/home/ann/.claude/CLAUDE.md": "u", "/home/ann/.claude/rules/a.md": "ur", "/w/CLAUDE.md": "above",
-        "CLAUDE.md": "p", ".claude/CLAUDE.md": "h", ".claude/rules/deep/b.md": "r", "CLAUDE.local.md": "l", "lib/CLAUDE.md": "lib", "other/CLAUDE.md": "no",
+        "CLAUDE.md": "p", ".claude/CLAUDE.md": "h", ".claude/rules/deep/b.md": "r", "CLAUDE.local.md": "l", "lib/CLAUDE.md": "lib",
+        "other/CLAUDE.md": "no",
     }  # fmt: skip
 
     found = claude(everything, "lib")

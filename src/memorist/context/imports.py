@@ -14,6 +14,8 @@ _TRAILING = ".,;:!?)]}\"'*_"
 
 def imports(text: str) -> tuple[str, ...]:
     """The paths that the text imports, in order and once each. Nothing in code spans and fenced blocks counts."""
+    if "@" not in text:
+        return ()
     found: dict[str, None] = {}
     for prose in _prose(text):
         for match in _IMPORT.finditer(_without_spans(prose)):
@@ -52,6 +54,8 @@ def _prose(text: str) -> Iterator[str]:
 
 def _without_spans(text: str) -> str:
     """The text with blanks for its code spans: a run of backticks up to the next run of the same length."""
+    if "`" not in text:
+        return text
     runs = [match.span() for match in _RUN.finditer(text)]
     places: dict[int, list[int]] = defaultdict(list)
     for number, (start, end) in reversed(list(enumerate(runs))):

@@ -167,8 +167,9 @@ def shown(text: str) -> tuple[str, tuple[str, ...]]:
     """A file's text as the model is shown it, and remarks on what was changed in it."""
     seen = visible(text)
     remarks = () if seen == text else ("hidden characters were taken out",)
-    harmless = neutralise(without_comments(seen).strip())
-    if harmless != without_comments(seen).strip():
+    plain = without_comments(seen).strip()
+    harmless = neutralise(plain)
+    if harmless != plain:
         remarks = (*remarks, "scaffold tags in it were made harmless")
     return harmless, remarks
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from functools import lru_cache
 
 TAGS: tuple[str, ...] = (
     "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr", "bash-input",
@@ -62,7 +63,7 @@ def neutralise(text: str, tags: Collection[str] = ()) -> str:
     done = 0
     parts: list[str] = []
     named = _pattern((*TAGS, *tags), r"[\s/>]|\Z")
-    everyday = _pattern((*EVERYDAY,), r"[\s/>]|\Z|(?<=_)")
+    everyday = _pattern(EVERYDAY, r"[\s/>]|\Z|(?<=_)")
     for found in re.finditer(f"[{_BRACKETS}]", text):
         at = found.start()
         inner = _inner(text, at)
@@ -74,7 +75,8 @@ def neutralise(text: str, tags: Collection[str] = ()) -> str:
     return f"{_LEAD_PREFIX}{text}" if _is_lead(text) else text
 
 
-def _pattern(names: Collection[str], end: str) -> re.Pattern[str]:
+@lru_cache(maxsize=32)
+def _pattern(names: tuple[str, ...], end: str) -> re.Pattern[str]:
     return re.compile("(?:" + "|".join(re.escape(name.lower()) for name in names) + f")(?:{end})")
 
 
