@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -72,10 +73,8 @@ def test_a_purge_that_is_killed_at_any_step_loses_no_history_and_leaves_no_copy(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", killing(Path.rename))
         patched.setattr(shutil, "rmtree", killing(shutil.rmtree))
-        try:
+        with contextlib.suppress(Killed):
             folder.purge(["secret.md"])
-        except Killed:
-            pass
     folder.close()
 
     again = MemoryFolder(folder.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())

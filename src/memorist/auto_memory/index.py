@@ -72,7 +72,7 @@ def build(heads: Sequence[Head], present: str, *, uses: Mapping[str, Uses], now:
     ranked = sorted(active, key=lambda head: (-value(head, uses.get(head.path, Uses()), now), head.path))
     top = _fitting(kept, limits)
     pointers = {head.path: _pointer(head, own.get(head.path), limits.line) for head in ranked}
-    chosen = _chosen([(head.path, pointers[head.path]) for head in ranked], top, limits)
+    chosen = _chosen([(head.path, pointers[head.path]) for head in ranked], top, limits, cut=len(top) < len(kept))
     left_out = [head.path for head in ranked if head.path not in chosen]
     lines = [*top, *(pointers[head.path] for head in ranked if head.path in chosen)]
     full = len(lines) + 1 >= limits.lines
@@ -140,10 +140,10 @@ def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(1, room - 1)].rstrip() + "…"
 
 
-def _chosen(pointers: Sequence[tuple[str, str]], top: list[str], limits: IndexLimits) -> set[str]:
-    """The paths whose lines fit beside what is kept, in order of value; a line that is too long makes room for the next."""
+def _chosen(pointers: Sequence[tuple[str, str]], top: list[str], limits: IndexLimits, *, cut: bool) -> set[str]:
+    """The paths whose lines fit beside what is kept, in order of value; too long a line makes room for the next. With `cut` a remark stands at the end."""
     size = sum(len(line.encode("utf-8", "replace")) + 1 for line in top)
-    whole = len(top) + len(pointers) <= limits.lines and size + sum(_bytes(line) for _, line in pointers) <= limits.size
+    whole = not cut and len(top) + len(pointers) <= limits.lines and size + sum(_bytes(line) for _, line in pointers) <= limits.size
     rows = limits.lines - len(top) - (0 if whole else 1)
     room = limits.size - size - (0 if whole else _bytes(_remark(99_999, 99_999, "lines")))
     chosen: set[str] = set()

@@ -56,7 +56,7 @@ _BREAKS = ("Cc", "Cs", "Zl", "Zp")
 
 def one_line(path: str) -> bool:
     """Whether a name can stand in a line of text: in the index, a prompt, JSON. A file with another one is reported by `memory check`, and not read."""
-    return path.isascii() and path.isprintable() or not any(unicodedata.category(letter) in _BREAKS for letter in path)
+    return (path.isascii() and path.isprintable()) or not any(unicodedata.category(letter) in _BREAKS for letter in path)
 
 
 def difference(known: Mapping[str, Seen], present: Sequence[tuple[str, FileFacts]]) -> Difference:

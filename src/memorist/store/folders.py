@@ -31,7 +31,7 @@ def replace_folder(place: Path) -> None:
 
 
 def settle_folder(place: Path) -> None:
-    """Finish a replacement that was killed half-way, or undo one that had not begun: no copy stays beside the place. Costs two looks. Raises StoreError."""
+    """Finish a replacement that was killed half-way, or undo one that had not begun: no copy stays beside the place. Raises StoreError."""
     old, new = _old(place), aside(place)
     try:
         if old.exists():
