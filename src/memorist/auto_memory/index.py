@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.manifest import DAY, Head
 
-_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path>[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
+_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path>[^\n]*?\.md)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
 _MARK = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
 """Recency halves in this time; a memory that was used last month still counts more than one that never was."""
@@ -95,7 +95,7 @@ def _parts(present: str) -> tuple[list[str], dict[str, str]]:
     own: dict[str, str] = {}
     for line in present.splitlines():
         match = _POINTER.match(line)
-        if match and match["path"].endswith(".md"):
+        if match:
             own.setdefault(match["path"].removeprefix("./"), line.strip())
         elif not line.startswith(_MARK):
             kept.append(line.rstrip())
@@ -159,6 +159,12 @@ def _bytes(line: str) -> int:
 def _remark(memories: int, lines: int, over: str) -> str:
     own = f" and {lines} lines of yours" if lines > 0 else ""
     return f"{_MARK} {memories} memories{own} do not fit here (limit of {over}); `memorist memory list` shows all -->"
+
+
+def points_to(line: str) -> str:
+    """The file that a line of the index points to; empty for a line of another kind."""
+    match = _POINTER.match(line)
+    return match["path"].removeprefix("./") if match else ""
 
 
 def pointed_at(text: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -10,12 +10,14 @@ from msgspec import Struct
 from memorist.auto_memory.changes import Actor, Change, Why
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.folder.run import MemoryFolder, Used
-from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, fingerprint, judge, unsafe
+from memorist.auto_memory.gate import BY_A_MODEL, Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.history.run import Recorded
 from memorist.auto_memory.inbox.run import Inbox, Proposal, proposal
 from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.manifest import INDEX_NAME, Head
+from memorist.auto_memory.index import Index
+from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, Head
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.shown import doubts, presentable, seal
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, moment, new_topic, parse
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryRefused, MemoryWaits
@@ -24,9 +26,11 @@ from memorist.safety.secrets import redact
 from memorist.store.layout import MemoryLayout
 
 REVIEWED_KEPT = 5_000
-"""Fingerprints of accepted texts that are remembered; the newest."""
+"""Seals of accepted memories that are remembered; the newest."""
 
 
+LOW = (Trust.OUTSIDE, Trust.UNKNOWN)
+"""Memories of these origins lend a new one none better: what is taken from them stays from outside."""
 NOBODY = Evidence()
 """No session stands behind a change."""
 
@@ -67,6 +71,16 @@ class AutoMemory:
         """What each memory says of itself, sorted by path. Raises StoreError."""
         return self.folder.heads()
 
+    def shown_heads(self) -> list[Head]:
+        """Those that a model may be shown, by the judgement of the last scan and what the person accepted."""
+        reviewed = self.reviewed()
+        return [head for head in self.heads() if not head.doubts or head.seal in reviewed]
+
+    def shown_index(self) -> Index:
+        """The index as a model is shown it: without memories that are withheld and lines that read like orders."""
+        fit = {head.path for head in self.shown_heads()}
+        return presentable(self.folder.index(), fit)
+
     def write(
         self, changes: Sequence[Change], why: Why, said: Evidence | None = None, *, tell: Callable[[Event], None] | None = None
     ) -> Written:
@@ -85,6 +99,8 @@ class AutoMemory:
         if self.settings.policy == "review" and not by_person:
             waits += [Doubtful(each.change, each.trust, ("the policy is review", *each.remarks)) for each in accepted]
             accepted = []
+        if why.actor in ("user", "inbox"):
+            self._own(each.change for each in accepted)
         id = self.folder.apply([each.change for each in accepted], why) if accepted else ""
         written = Written(
             change=id,
@@ -98,7 +114,20 @@ class AutoMemory:
 
     def case(self, actor: Actor, said: Evidence = NOBODY) -> Case:
         """What the gate would judge a change of this actor by now."""
-        return Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
+        given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
+        if actor not in BY_A_MODEL:
+            return given
+        heads = self.heads()
+        told = [self.folder.read(head.path).body for head in heads if head.trust in LOW and head.size <= MAX_FILE]
+        said = msgspec.structs.replace(said, outside=(*said.outside, *told))
+        return msgspec.structs.replace(given, said=said, present=tuple(head.path for head in heads))
+
+    def _own(self, changes: Iterable[Change]) -> None:
+        """What the person wrote or accepted is shown, also where it reads like an order."""
+        for change in changes:
+            topic = parse(change.path, change.after or b"")
+            if doubts(topic):
+                self._keep_reviewed(seal(topic))
 
     def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
         """Put changes into the inbox for the person to decide, whatever the policy."""
@@ -125,7 +154,7 @@ class AutoMemory:
     def shown(self, path: str) -> tuple[Topic, tuple[str, ...]]:
         """A memory as a model may be shown it, and why it may not be (empty when it may). Raises InputError, StoreError."""
         topic = self.folder.read(path)
-        return topic, unsafe(topic, self.reviewed())
+        return topic, unsafe(topic, self.reviewed(), Trust.UNKNOWN if self.folder.foreign(path) else None)
 
     def free_path(self, name: str) -> str:
         """A path for a new memory of this name, with a number where the plain one is taken."""
@@ -171,7 +200,7 @@ class AutoMemory:
         if gone:
             raise InputError(f"neither the folder nor its history has {gone[0]}; `memorist memory list` and `log` show what there is")
         texts = [text for path in paths for text in self._ever(path)]
-        self._drop_reviewed({fingerprint(parse("x.md", encode(text)).body) for text in texts})
+        self._drop_reviewed({seal(parse("x.md", encode(text))) for text in texts})
         for waiting in self.inbox.waiting():
             if waiting.path in paths:
                 self.inbox.drop(waiting)
@@ -230,8 +259,6 @@ class AutoMemory:
             change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
         if self._present(change.path) != change.before and change.before is None:
             change = msgspec.structs.replace(change, path=self.free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md")))
-        if change.after is not None:
-            self._keep_reviewed(fingerprint(parse(change.path, change.after).body))
         why = msgspec.structs.replace(given.why, actor="inbox", what=f"accepted: {given.why.what}"[:120])
         written = self.write([change], why)
         self.inbox.drop(given)
@@ -244,7 +271,7 @@ class AutoMemory:
         return given
 
     def reviewed(self) -> tuple[str, ...]:
-        """Fingerprints of the texts that the person accepted."""
+        """Seals of the memories that the person accepted."""
         try:
             return msgspec.json.decode(self._files.read(self.where.reviewed), type=tuple[str, ...])
         except (FileNotFoundError, msgspec.DecodeError):

@@ -13,8 +13,8 @@ from msgspec import Struct
 from memorist.auto_memory.changes import Change, Why, bad_path, others
 from memorist.auto_memory.history.run import History, blob_id
 from memorist.auto_memory.index import Index, IndexLimits, Uses, build
-from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, Head, head_of, is_memory
-from memorist.auto_memory.scanned import MAX_FILE, Difference, Scan, Seen, difference
+from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head, is_memory
+from memorist.auto_memory.scanned import RULES, Difference, Scan, Seen, difference, seen
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, encode, parse
 from memorist.errors import InputError, WriteConflict
@@ -88,6 +88,11 @@ class MemoryFolder:
                 self._take(known, found)
         return found
 
+    def foreign(self, path: str) -> bool:
+        """Whether somebody else made the file and nothing that passed the gate has changed it since: its claim of origin is not believed."""
+        found = self._known().files.get(path)
+        return found is not None and found.foreign
+
     def present(self) -> list[tuple[str, FileFacts]]:
         """Path and facts of everything in the folder, hidden files left out."""
         try:
@@ -105,7 +110,7 @@ class MemoryFolder:
             found = msgspec.json.decode(self._files.read(self.where.scan), type=Scan)
         except (FileNotFoundError, msgspec.DecodeError):
             return Scan(self._settings.scan_lines)
-        return found if found.lines == self._settings.scan_lines else Scan(self._settings.scan_lines)
+        return found if (found.lines, found.rules) == (self._settings.scan_lines, RULES) else Scan(self._settings.scan_lines)
 
     def _take(self, known: Scan, found: Difference) -> None:
         """Read what changed, record it in the history, and bring the index up to date. The lock is held."""
@@ -113,17 +118,26 @@ class MemoryFolder:
         for path in found.gone:
             files.pop(path, None)
         data: dict[str, bytes] = {}
+        ours = self._ours(known)
         for path in found.changed:
-            read = self._read_seen(path)
+            read = self._read_seen(path, foreign=path not in ours)
             if read is None:
                 files.pop(path, None)
             else:
                 files[path], data[path] = read
-        self._scan = Scan(known.lines, files)
+        self._scan = Scan(known.lines, files=files)
         self._record(data)
         self._save()
 
-    def _read_seen(self, path: str) -> tuple[Seen, bytes] | None:
+    def _ours(self, known: Scan) -> set[str]:
+        """Paths of files that passed the gate at least once, or are about to: the others' claims of their origin are not believed."""
+        pending = self._pending()
+        ours = set(pending.after) if pending is not None else set()
+        if known.files:
+            return ours | {path for path, each in known.files.items() if not each.foreign}
+        return ours | {path for recorded in self.history.log() if recorded.why.actor != "other" for path in recorded.paths}
+
+    def _read_seen(self, path: str, *, foreign: bool = False) -> tuple[Seen, bytes] | None:
         place = self.where.folder / path
         facts = self._files.facts(place)
         if facts is None or not facts.is_file:
@@ -133,13 +147,7 @@ class MemoryFolder:
             data = self._files.read(place, limit=MAX_FILE + 1 if whole else HEAD_BYTES)
         except FileNotFoundError:
             return None
-        modified = facts.modified_ns / 1e9
-        head = (
-            head_of(path, data[:HEAD_BYTES], lines=self._settings.scan_lines, modified=modified, size=facts.size)
-            if is_memory(path)
-            else None
-        )
-        return Seen(facts.size, facts.modified_ns, blob_id(data) if whole else "", head), data
+        return seen(path, facts, data, blob=blob_id(data) if whole else "", lines=self._settings.scan_lines, foreign=foreign), data
 
     def _record(self, data: Mapping[str, bytes]) -> None:
         """Put what differs from the history's newest state into it, with the reason of a change that was under way, or as somebody else's."""
@@ -200,7 +208,7 @@ class MemoryFolder:
             files.pop(path, None)
         else:
             files[path] = read[0]
-        self._scan = Scan(self._known().lines, files)
+        self._scan = Scan(self._known().lines, files=files)
 
     def _save(self) -> None:
         self._files.write(self.where.scan, msgspec.json.encode(self._known()))
