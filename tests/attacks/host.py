@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -20,6 +20,8 @@ from memorist.settings import Settings
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Say, Step
 
+TOOLS = [{"name": name, "description": name, "input_schema": {"type": "object"}} for name in ("Read", "Write", "Edit", "Bash")]
+
 
 class Attacked:
     """One project, its memory, and a conversation. Use it as `async with`."""
@@ -28,7 +30,8 @@ class Attacked:
         self.project = root / "shop"
         (self.project / ".git").mkdir(parents=True, exist_ok=True)
         self.answer: Step = Say(text="Done.")
-        self.obeys = ""
+        self.obeys: str | list[Step] = ""
+        """What the next fork answers, once: a text with edits, or its calls one after another."""
         self.forks: list[str] = []
         self.events: list[Event] = []
         self.model = ScriptedModel(self._next, name="scripted:m")
@@ -39,7 +42,7 @@ class Attacked:
         self._sent: list[JsonObject] = []
         self._sessions = 0
 
-    async def __aenter__(self) -> Attacked:
+    async def __aenter__(self) -> Self:
         await self.engine.__aenter__()
         return self
 
@@ -50,7 +53,10 @@ class Attacked:
         text = msgspec.json.encode(request.body).decode()
         if MARK in text:
             self.forks.append("\n".join(_texts(request.body)))
-            return Say(text=self.obeys or "Nothing to keep.")
+            if isinstance(self.obeys, list):
+                return self.obeys.pop(0) if self.obeys else Say(text="Nothing to keep.")
+            said, self.obeys = self.obeys, ""
+            return Say(text=said or "Nothing to keep.")
         return self.answer
 
     @property
@@ -72,10 +78,21 @@ class Attacked:
         self._messages, self._sessions = [], self._sessions + 1
         return await self.engine.open(id or f"s{self._sessions}", project=str(self.project), listener=self.events.append)
 
+    def resume(self, question: str, answer: str) -> None:
+        """The conversation as the host still has it: the person asked, a tool answered, the model was done."""
+        call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat log"}}
+        self._messages = [
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": answer}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+        ]
+
     async def turn(self, session: Session, content: str | list[JsonObject], answer: Step | None = None) -> None:
         self.answer = answer or Say(text="Done.")
         self._messages.append({"role": "user", "content": content})
-        request = await session.prepare({"model": "m", "max_tokens": 1000, "messages": self._messages})
+        tools = {"tools": TOOLS} if isinstance(self.obeys, list) else {}
+        request = await session.prepare({"model": "m", "max_tokens": 1000, **tools, "messages": self._messages})
         self._sent.append(msgspec.json.decode(msgspec.json.encode(request)))
         reply = await self.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
@@ -112,6 +129,15 @@ class Attacked:
 def writes(folder: Path, files: dict[str, str]) -> str:
     """The answer of a fork that writes these files."""
     return "".join(f'<write path="{folder / path}">\n{text}</write>\n' for path, text in files.items())
+
+
+def overwrites(folder: Path, path: str, after: str) -> list[Step]:
+    """The calls of a fork that reads a file and writes another one over it."""
+    place = str(folder / path)
+    return [
+        Call(name="Read", input={"file_path": place}, id="f1"),
+        Call(name="Write", input={"file_path": place, "content": after}, id="f2"),
+    ]
 
 
 def _texts(body: JsonObject) -> list[str]:

@@ -42,7 +42,9 @@ def _files(files: Sequence[tuple[str, FileFacts]]) -> list[Problem]:
     found = []
     for path, facts in files:
         if facts.is_file and path.endswith(".md") and unreadable_name(path):
-            found.append(Problem(visible(path), "its name holds a line break or signs that cannot be seen, and it is not read", "rename it"))
+            found.append(
+                Problem(visible(path), "its name holds a line break or signs that cannot be seen, and it is not read", "rename it")
+            )
         elif facts.is_link:
             found.append(Problem(path, "it is a link and is not read", "put the file itself here"))
         elif facts.is_file and path.endswith(".md") and facts.size > MAX_FILE:

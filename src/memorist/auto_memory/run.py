@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -13,8 +13,8 @@ from memorist.auto_memory.folder.run import MemoryFolder, Used
 from memorist.auto_memory.gate import BY_A_MODEL, Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.history.run import Recorded
 from memorist.auto_memory.inbox.run import Inbox, Proposal, proposal
-from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.index import Index
+from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, Head
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.shown import doubts, presentable, seal
@@ -31,6 +31,8 @@ REVIEWED_KEPT = 5_000
 
 LOW = (Trust.OUTSIDE, Trust.UNKNOWN)
 """Memories of these origins lend a new one none better: what is taken from them stays from outside."""
+LENDING = 500
+"""Memories of low origin, the newest, that a new one is compared with."""
 NOBODY = Evidence()
 """No session stands behind a change."""
 
@@ -92,7 +94,7 @@ class AutoMemory:
         by_person = why.actor in ("user", "inbox", "undo")
         if self.settings.policy == "off" and not by_person:
             return Written(refused=tuple(Refused(change.path, ("the policy is off: nothing is written",)) for change in changes))
-        case = self.case(why.actor, said or Evidence(session=why.session))
+        case = self.case(why.actor, said or Evidence(session=why.session), {change.path for change in changes})
         verdicts = [judge(change, case) for change in changes]
         waits = [verdict for verdict in verdicts if isinstance(verdict, Doubtful)]
         accepted = [verdict for verdict in verdicts if isinstance(verdict, Accepted)]
@@ -112,13 +114,15 @@ class AutoMemory:
         self._report(written, why, tell)
         return written
 
-    def case(self, actor: Actor, said: Evidence = NOBODY) -> Case:
-        """What the gate would judge a change of this actor by now."""
+    def case(self, actor: Actor, said: Evidence = NOBODY, changed: Collection[str] = ()) -> Case:
+        """What the gate would judge a change of this actor by now; `changed` are the paths that it writes to."""
         given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
         if actor not in BY_A_MODEL:
             return given
         heads = self.heads()
-        told = [self.folder.read(head.path).body for head in heads if head.trust in LOW and head.size <= MAX_FILE]
+        told = [
+            self.folder.read(head.path).body for head in heads if head.trust in LOW and head.size <= MAX_FILE and head.path not in changed
+        ]
         said = msgspec.structs.replace(said, outside=(*said.outside, *told))
         return msgspec.structs.replace(given, said=said, present=tuple(head.path for head in heads))
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.changes import Why
 from memorist.auto_memory.kinds import Trust
 from memorist.auto_memory.manifest import HEAD_BYTES, Head, head_of, is_memory, unreadable_name
-from memorist.auto_memory.shown import doubts, seal
+from memorist.auto_memory.shown import BY_PERSON, doubts, seal
 from memorist.auto_memory.topic import parse
 from memorist.ports import FileFacts
 
@@ -28,6 +29,10 @@ class Seen(Struct, frozen=True):
     """None for the index, and for a file whose name cannot stand in a list."""
     foreign: bool = False
     """Somebody else made the file, and nothing that passed the gate has changed it since: what it claims of its origin is not believed."""
+
+
+NOTHING = Seen(0, 0, "")
+"""What a scan saw of a file that is not there."""
 
 
 class Scan(Struct, frozen=True):
@@ -50,6 +55,24 @@ def seen(path: str, facts: FileFacts, data: bytes, *, blob: str, lines: int, for
     if found:
         head = replace(head, doubts=found, seal=seal(topic))
     return Seen(facts.size, facts.modified_ns, blob, head, foreign)
+
+
+class Pending(Struct, frozen=True, kw_only=True):
+    """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
+
+    why: Why
+    after: dict[str, str]
+    """Path to blob id; empty for a file that goes."""
+
+
+def lifts(before: Seen, after: Seen) -> bool:
+    """Whether a file claims to be the person's word now that it did not before: only what passes the gate may say so."""
+    return before.head is not None and after.head is not None and before.head.trust not in BY_PERSON and after.head.trust in BY_PERSON
+
+
+def ours(known: Scan, *passed: str) -> frozenset[str]:
+    """Paths whose claim of origin is believed when they change: those of the last scan that are not foreign, and those that passed the gate."""
+    return frozenset(passed) | {path for path, each in known.files.items() if not each.foreign}
 
 
 class Difference(Struct, frozen=True):

@@ -19,7 +19,6 @@ from memorist.recall.settings import RecallSettings
 from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 
-
 _HEADING = re.compile(r"^[ \t]*---[ \t]+(?=\S)", re.MULTILINE)
 """A line as the heading of a memory has it; inside one it would pass for the next."""
 

@@ -16,7 +16,8 @@ _ACTS = (
 _ALLOWS = r"(?:approved?s?|allow(?:s|ed)?|authori[sz]e[sd]?|permit(?:s|ted)?|consent(?:s|ed) to|agreed to|granted)"
 _NAMED = re.compile(
     rf"\b{_PEOPLE}s?\b (?:has |have |already |explicitly |always |generally )*{_ALLOWS} (?:\w+ ){{0,3}}?{_ACTS}"
-    rf"|\b(?:{_PEOPLE}s?|you|agents?|assistants?|claude|codex)\b[^.!?\n]{{0,80}}\bwithout (?:asking(?! for)|(?:any )?(?:confirmation|approval|permission|consent))\b"
+    rf"|\b(?:{_PEOPLE}s?|you|agents?|assistants?|claude|codex)\b[^.!?\n]{{0,80}}\b"
+    r"without (?:asking(?! for)|(?:any )?(?:confirmation|approval|permission|consent))\b"
     r"|(?:用户|管理员|主人|所有者|负责人)[^。！？\n]{0,12}(?:批准|授权|同意|允许|许可)[^。！？\n]{0,24}(?:不用|无需|不必|不需要|无须|直接|跳过|删除|执行|运行|推送|任何|所有)",
     re.IGNORECASE,
 )
@@ -26,7 +27,9 @@ _WAIVED = re.compile(
     r"|(?:不用|无需|不必|不需要|无须)(?:再|经过|任何)*(?:确认|批准|审批|询问|授权|同意)",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"\b(?:never|not|n[o']t|cannot|nobody|no one|forbidden|must ask)\b|(?:n't|n’t)\b|不要|不得|不能|不许|禁止|切勿|没有", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:never|not|n[o']t|cannot|nobody|no one|forbidden|must ask)\b|(?:n't|n’t)\b|不要|不得|不能|不许|禁止|切勿|没有", re.IGNORECASE
+)
 _SENTENCE = re.compile(r"[.!?](?=\s|$)|[。！？\n]")
 
 

@@ -34,7 +34,7 @@ _PARTED = re.compile(r"(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9
 
 
 def signs_of_orders(text: str) -> frozenset[str]:
-    """The rules of `planted`, found also where an order is drawn out: by wide gaps, over lines with a quote's mark before each, or encoded on short lines."""
+    """The rules of `planted`, found also where an order is drawn out: by wide gaps, over lines of a quotation, or encoded on short lines."""
     rules = {finding.rule for finding in planted(text)}
     joined = " ".join(_LEADING.sub(" ", text).split())
     if joined != text:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
 
 from memorist.auto_memory.changes import Change, Why, bad_path, others
 from memorist.auto_memory.history.run import History, blob_id
 from memorist.auto_memory.index import Index, IndexLimits, Uses, build
-from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head, is_memory
-from memorist.auto_memory.scanned import RULES, Difference, Scan, Seen, difference, seen
+from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head
+from memorist.auto_memory.scanned import NOTHING, RULES, Difference, Pending, Scan, Seen, difference, lifts, ours, seen
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, encode, parse
 from memorist.errors import InputError, WriteConflict
@@ -25,14 +24,6 @@ from memorist.store.locks import held
 
 Used = Callable[[], Mapping[str, Uses]]
 """Gives how often each memory was used, by path."""
-
-
-class _Pending(Struct, frozen=True, kw_only=True):
-    """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
-
-    why: Why
-    after: dict[str, str]
-    """Path to blob id; empty for a file that goes."""
 
 
 class MemoryFolder:
@@ -89,9 +80,8 @@ class MemoryFolder:
         return found
 
     def foreign(self, path: str) -> bool:
-        """Whether somebody else made the file and nothing that passed the gate has changed it since: its claim of origin is not believed."""
-        found = self._known().files.get(path)
-        return found is not None and found.foreign
+        """Whether its claim of origin is not believed; see `Seen.foreign`."""
+        return self._known().files.get(path, NOTHING).foreign
 
     def present(self) -> list[tuple[str, FileFacts]]:
         """Path and facts of everything in the folder, hidden files left out."""
@@ -118,24 +108,23 @@ class MemoryFolder:
         for path in found.gone:
             files.pop(path, None)
         data: dict[str, bytes] = {}
-        ours = self._ours(known)
+        pending = self._pending()
+        passing = () if pending is None else tuple(pending.after)
+        own = ours(known, *passing, *(() if known.files else self._logged()))
         for path in found.changed:
-            read = self._read_seen(path, foreign=path not in ours)
-            if read is None:
-                files.pop(path, None)
-            else:
+            read = self._read_seen(path, foreign=path not in own)
+            if read is not None and lifts(files.get(path, NOTHING), read[0]) and path not in passing:
+                read = self._read_seen(path, foreign=True)
+            files.pop(path, None)
+            if read is not None:
                 files[path], data[path] = read
         self._scan = Scan(known.lines, files=files)
         self._record(data)
         self._save()
 
-    def _ours(self, known: Scan) -> set[str]:
-        """Paths of files that passed the gate at least once, or are about to: the others' claims of their origin are not believed."""
-        pending = self._pending()
-        ours = set(pending.after) if pending is not None else set()
-        if known.files:
-            return ours | {path for path, each in known.files.items() if not each.foreign}
-        return ours | {path for recorded in self.history.log() if recorded.why.actor != "other" for path in recorded.paths}
+    def _logged(self) -> list[str]:
+        """Paths of files that passed the gate at least once, by the history."""
+        return [path for recorded in self.history.log() if recorded.why.actor != "other" for path in recorded.paths]
 
     def _read_seen(self, path: str, *, foreign: bool = False) -> tuple[Seen, bytes] | None:
         place = self.where.folder / path
@@ -169,9 +158,9 @@ class MemoryFolder:
         if pending is not None:
             self._files.remove(self.where.pending)
 
-    def _pending(self) -> _Pending | None:
+    def _pending(self) -> Pending | None:
         try:
-            return msgspec.json.decode(self._files.read(self.where.pending), type=_Pending)
+            return msgspec.json.decode(self._files.read(self.where.pending), type=Pending)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
@@ -249,7 +238,7 @@ class MemoryFolder:
                 return ""
             self._check(real)
             after = {change.path: "" if change.after is None else blob_id(change.after) for change in real}
-            self._files.write(self.where.pending, msgspec.json.encode(_Pending(why=why, after=after)))
+            self._files.write(self.where.pending, msgspec.json.encode(Pending(why=why, after=after)))
             for change in real:
                 self._write(change)
                 self._note(change.path)
@@ -296,7 +285,7 @@ class MemoryFolder:
             for path in paths:
                 discard(self._files, self.where.folder / path)
             count = self.history.purge(paths, derived=(INDEX_NAME,))
-            searched = [self.where.full_text.with_name(self.where.full_text.name + tail) for tail in ("", "-wal", "-shm", "-journal")]
+            searched = (self.where.full_text.with_name(self.where.full_text.name + tail) for tail in ("", "-wal", "-shm", "-journal"))
             for derived in (self.where.scan, self.where.pending, *searched):
                 discard(self._files, derived)
             self._scan = None
