@@ -163,6 +163,12 @@ def _remark(memories: int, lines: int, over: str) -> str:
     return f"{_MARK} {memories} memories{own} do not fit here (limit of {over}); `memorist memory list` shows all -->"
 
 
+def points_to(line: str) -> str:
+    """The file that a line of the index points to; empty for a line of another kind."""
+    match = _POINTER.match(line)
+    return match["path"].removeprefix("./") if match else ""
+
+
 def pointed_at(text: str) -> tuple[str, ...]:
     """The files that an index names, in its order, each once."""
     return tuple(_parts(text)[1])
