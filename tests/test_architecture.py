@@ -30,6 +30,7 @@ ORDER = [
     "compaction",
     "auto_memory",
     "recall",
+    "context",
     "settings",
     "configuration",
     "model_limits",

@@ -259,6 +259,22 @@ def _said(message: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
 
+@pytest.mark.covers("SF-1")
+@pytest.mark.parametrize("model", ["structural", "scripted"])
+async def test_no_secret_stands_in_the_notes(tmp_path: Path, model: str) -> None:
+    """What the user typed or a model copied is kept with a mark in the place of the key."""
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    play = Play(tmp_path, lambda path: edits(path, f"The token is {key}."))
+    async with Memorist(model=play.model if model == "scripted" else model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, f"Use the token {key} for the release bot.", 12_000)
+        await session.memory.drain(5)
+
+    notes = play.notes.read_text()
+    assert key not in notes
+    assert "[redacted" in notes
+
+
 @pytest.mark.covers("SM-14", "FM-5")
 async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path) -> None:
     """The transcript is followed again, nothing is taken twice, and growth counts from the last update."""

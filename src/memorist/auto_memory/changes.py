@@ -36,6 +36,16 @@ class Why(Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
+HEADLINE = 120
+"""Characters of the line that tells a change, about what a terminal shows beside date and actor."""
+
+
+def headline(verb: str, what: str) -> str:
+    """One line that tells a change, cut with a mark where it is long."""
+    text = " ".join(f"{verb}: {what}".split())
+    return text if len(text) <= HEADLINE else text[: HEADLINE - 1].rstrip() + "…"
+
+
 class Pending(Struct, frozen=True, kw_only=True):
     """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
 

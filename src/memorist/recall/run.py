@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.manifest import Head
 from memorist.auto_memory.run import AutoMemory
+from memorist.auto_memory.shown import meet
 from memorist.core.messages import RECALLED, Message, Origin, Text
 from memorist.core.tokens import estimate_text
 from memorist.errors import InputError, MemoristError, StoreError
@@ -105,8 +106,7 @@ class Recall:
         self._index_due = False
         if not self._memory.folder.exists:
             return None
-        self._memory.folder.refresh()
-        index = self._memory.folder.index()
+        index = self._memory.shown_index()
         if not index.text.strip():
             return None
         self._listed = frozenset(index.listed)
@@ -164,6 +164,7 @@ class Recall:
         settings, now = self._means.settings, self._means.clock.now()
         uses: list[Use] = []
         shown: list[Surfaced] = []
+        bodies: list[str] = []
         room = min(settings.turn_bytes, settings.session_bytes - sum(self._shown.values()))
         for pick in picks:
             with contextlib.suppress(InputError):
@@ -173,12 +174,15 @@ class Recall:
                 )
                 if pick.path in self._listed and says_no_more(topic, heads[pick.path]):
                     continue
+                if not doubts and any(meet(other, topic.body) for other in bodies):
+                    doubts = ("together with another memory it reads like an order planted for an agent",)
                 fits = made.size <= room
                 what: What = "withheld" if doubts else "shown"
                 if doubts or fits:
                     uses.append(self._use(pick.path, what, message, "; ".join(doubts) or pick.why, pick.score, 0 if doubts else made.size))
                 if fits and not doubts:
                     shown.append(made)
+                    bodies.append(topic.body)
                     room -= made.size
         self._keep(uses)
         if shown:
@@ -196,7 +200,9 @@ class Recall:
         """Let the model choose. Whatever goes wrong, the answer is an empty choice, never an error."""
         settings = self._means.settings
         left = {
-            path: head for path, head in heads.items() if path not in self._shown and path not in self._known and head.status == "active"
+            head.path: head
+            for head in self._memory.shown_heads()
+            if head.path not in self._shown and head.path not in self._known and head.status == "active"
         }
         text = question(
             self._texts.select,

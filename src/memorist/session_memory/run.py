@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from memorist.forks.run import run_fork
 from memorist.forks.spec import EditOnly, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
+from memorist.safety.secrets import redact
 from memorist.session_memory.digest import digest
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts, update_prompt
@@ -180,7 +182,7 @@ class SessionMemory:
         for _ in range(CONFLICTS):
             if before != self._composed:
                 self._written = written_parts(before, self._texts.template)
-            text = with_derived(self._texts.template, self._written, derived)
+            text = _without_secrets(with_derived(self._texts.template, self._written, derived))
             try:
                 self._write(text, before)
                 break
@@ -223,18 +225,19 @@ class SessionMemory:
 
     def _digest(self) -> str:
         newest = [(message.role, _spoken(message)) for message in self._following.newest]
-        return digest(self._derived(), [pair for pair in newest if pair[1]])
+        return redact(digest(self._derived(), [pair for pair in newest if pair[1]])).text
 
     def _accept(self, before: str, receipt: Receipt, due: Due, upto: str) -> bool:
         """Check what the model made; True when the notes are up to date by it."""
         after = self._read() or ""
         checked = mend(before, after, self._texts.template)
-        self._write(checked.text, after)
-        if receipt.outcome is not Outcome.CHANGED or checked.rolled_back or checked.text == before:
+        text = _without_secrets(checked.text)
+        self._write(text, after)
+        if receipt.outcome is not Outcome.CHANGED or checked.rolled_back or text == before:
             why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
             self._means.tell(NotesFailed(why, receipt.outcome.value))
             return False
-        self._advance(due, upto, "model", checked.text, checked.repairs)
+        self._advance(due, upto, "model", text, checked.repairs)
         return True
 
     def _advance(self, due: Due, upto: str, way: Way, text: str, repairs: tuple[str, ...] = ()) -> None:
@@ -245,6 +248,16 @@ class SessionMemory:
         newest = self._following.newest
         line = newest[-1].line if newest else 0
         self._means.tell(NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text(text), repairs))
+
+
+def _without_secrets(text: str) -> str:
+    """The notes with a mark in the place of each secret (SF-1). Sections that stayed as they were are not looked through again."""
+    return "\n# ".join(_section_without_secrets(section) for section in text.split("\n# "))
+
+
+@lru_cache(maxsize=64)
+def _section_without_secrets(section: str) -> str:
+    return redact(section).text
 
 
 def _readable(text: str) -> str:

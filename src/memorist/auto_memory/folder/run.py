@@ -13,8 +13,8 @@ import msgspec
 from memorist.auto_memory.changes import Change, Pending, Why, bad_path, others
 from memorist.auto_memory.history.run import History, blob_id
 from memorist.auto_memory.index import Index, IndexLimits, Uses, build
-from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, Head
-from memorist.auto_memory.scanned import MAX_FILE, Difference, Scan, Seen, difference, seen
+from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head
+from memorist.auto_memory.scanned import NOTHING, RULES, Difference, Scan, Seen, difference, lifts, ours, seen
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, encode, parse
 from memorist.errors import InputError, StoreError, WriteConflict
@@ -90,6 +90,10 @@ class MemoryFolder:
             self._scan = None
             yield
 
+    def foreign(self, path: str) -> bool:
+        """Whether its claim of origin is not believed; see `Seen.foreign`."""
+        return self._known().files.get(path, NOTHING).foreign
+
     def present(self) -> list[tuple[str, FileFacts]]:
         """Path and facts of everything in the folder, hidden files left out."""
         try:
@@ -107,7 +111,7 @@ class MemoryFolder:
             found = msgspec.json.decode(self._files.read(self.where.scan), type=Scan)
         except (FileNotFoundError, msgspec.DecodeError):
             return Scan(self._settings.scan_lines)
-        return found if found.lines == self._settings.scan_lines else Scan(self._settings.scan_lines)
+        return found if (found.lines, found.rules) == (self._settings.scan_lines, RULES) else Scan(self._settings.scan_lines)
 
     def _take(self, known: Scan, found: Difference) -> None:
         """Read what changed, record it in the history, and bring the index up to date. The lock is held."""
@@ -115,17 +119,25 @@ class MemoryFolder:
         for path in found.gone:
             files.pop(path, None)
         data: dict[str, bytes] = {}
+        pending = self._pending()
+        passing = () if pending is None else tuple(pending.after)
+        own = ours(known, *passing, *(() if known.files else self._logged()))
         for path in found.changed:
-            read = self._read_seen(path)
-            if read is None:
-                files.pop(path, None)
-            else:
+            read = self._read_seen(path, foreign=path not in own)
+            if read is not None and lifts(files.get(path, NOTHING), read[0]) and path not in passing:
+                read = self._read_seen(path, foreign=True)
+            files.pop(path, None)
+            if read is not None:
                 files[path], data[path] = read
-        self._scan = Scan(known.lines, files)
+        self._scan = Scan(known.lines, files=files)
         self._record(data)
         self._files.write(self.where.scan, msgspec.json.encode(self._known()))
 
-    def _read_seen(self, path: str) -> tuple[Seen, bytes] | None:
+    def _logged(self) -> list[str]:
+        """Paths of files that passed the gate at least once, by the history."""
+        return [path for recorded in self.history.log() if recorded.why.actor != "other" for path in recorded.paths]
+
+    def _read_seen(self, path: str, *, foreign: bool = False) -> tuple[Seen, bytes] | None:
         place = self.where.folder / path
         facts = self._files.facts(place)
         if facts is None or not facts.is_file:
@@ -135,7 +147,7 @@ class MemoryFolder:
             data = self._files.read(place, limit=MAX_FILE + 1 if whole else HEAD_BYTES)
         except FileNotFoundError:
             return None
-        return seen(path, facts, data[:HEAD_BYTES], blob=blob_id(data) if whole else "", lines=self._settings.scan_lines), data
+        return seen(path, facts, data, blob=blob_id(data) if whole else "", lines=self._settings.scan_lines, foreign=foreign), data
 
     def _record(self, data: Mapping[str, bytes]) -> None:
         """Put what differs from the history's newest state into it, with the reason of a change that was under way, or as somebody else's."""
@@ -203,7 +215,7 @@ class MemoryFolder:
             files.pop(path, None)
         else:
             files[path] = read[0]
-        self._scan = Scan(self._known().lines, files)
+        self._scan = Scan(self._known().lines, files=files)
 
     def read(self, path: str) -> Topic:
         """One memory. Raises InputError when the folder has none of that path, or it is too large."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from memorist.auto_memory.changes import Why
+from memorist.auto_memory.changes import Why, headline
 from memorist.auto_memory.check import check as check_folder
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.manifest import newest
@@ -149,7 +149,7 @@ def forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
             if sessions:
                 click.echo(f"  the conversation itself is still in the transcript of: {', '.join(sessions)}")
             return
-        told(memory.forget(paths, Why(actor="user", what=f"forget: {named}"[:120])), "forgotten")
+        told(memory.forget(paths, Why(actor="user", what=headline("forget", named))), "forgotten")
 
 
 def _sessions(topics: Iterable[Topic]) -> list[str]:
