@@ -30,6 +30,7 @@ ORDER = [
     "compaction",
     "auto_memory",
     "recall",
+    "skills",
     "settings",
     "configuration",
     "model_limits",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from functools import lru_cache
 
 TAGS: tuple[str, ...] = (
     "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr", "bash-input",
@@ -71,7 +72,8 @@ def neutralise(text: str, tags: Collection[str] = ()) -> str:
     return f"{_LEAD_PREFIX}{text}" if _is_lead(text) else text
 
 
-def _pattern(names: Collection[str], end: str) -> re.Pattern[str]:
+@lru_cache(maxsize=32)
+def _pattern(names: tuple[str, ...], end: str) -> re.Pattern[str]:
     return re.compile("(?:" + "|".join(re.escape(name.lower()) for name in names) + f")(?:{end})")
 
 
