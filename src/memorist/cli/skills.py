@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
+from msgspec import Struct
 
 from memorist.cli import show
 from memorist.cli.notes import find_session
@@ -102,6 +104,20 @@ def _row(skill: Skill) -> dict[str, Any]:
     }
 
 
+class _Call(Struct, frozen=True, kw_only=True):
+    """The options of `skillify`."""
+
+    session: str
+    name: str
+    description: str
+    prompt: bool
+    saving: bool
+    scope: str
+    to: str
+    yes: bool
+    as_json: bool
+
+
 @skills_group.command("skillify")
 @click.argument("session")
 @click.option("--name", default="", help="Name of the skill. [default: the first words that were said]")
@@ -113,43 +129,41 @@ def _row(skill: Skill) -> dict[str, Any]:
 @click.option(
     "--scope", type=click.Choice(["project", "user"]), default="project", show_default=True, help="Whose skills folder to save in."
 )
-@click.option(
-    "--to", type=click.Path(path_type=Path, file_okay=False), default=None, help="Skills folder to save in, such as .claude/skills."
-)
+@click.option("--to", default="", help="Skills folder to save in, such as .claude/skills.")
 @click.option("--yes", is_flag=True, help="Save without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def skillify_command(**options: Any) -> None:  # noqa: ANN401 - click passes the options by name
+def skillify_command(**options: object) -> None:
     """Draft a skill from a session, without a model: what was changed and run with success, in order, and what failed.
 
     SESSION is its id, the start of its id, its folder, or a recorded session file. The draft is shown, and saved only with --save.
     """
-    name: str = options["name"]
-    if name and not is_safe_name(name):
-        raise UsageError(f"{name!r} cannot be a skill's name: use lowercase letters, digits and single hyphens, at most 64")
-    if options["saving"] and not options["yes"] and (options["as_json"] or not sys.stdin.isatty()):
+    call = msgspec.convert(options, _Call)
+    if call.name and not is_safe_name(call.name):
+        raise UsageError(f"{call.name!r} cannot be a skill's name: use lowercase letters, digits and single hyphens, at most 64")
+    if call.saving and not call.yes and (call.as_json or not sys.stdin.isatty()):
         raise UsageError("nobody can be asked here; look at the draft without --save first, then say --save --yes")
-    ledger, said, notes = _material(options["session"])
-    draft = skeleton(ledger, said, name=name, description=options["description"])
-    if options["prompt"]:
-        text = interview(draft, notes, said, shipped(), options["description"])
-        show.json({"name": draft.name, "prompt": text}) if options["as_json"] else click.echo(show.readable(text))
+    ledger, said, notes = _material(call.session)
+    draft = skeleton(ledger, said, name=call.name, description=call.description)
+    if call.prompt:
+        text = interview(draft, notes, said, shipped(), call.description)
+        show.json({"name": draft.name, "prompt": text}) if call.as_json else click.echo(show.readable(text))
         return
-    if not options["as_json"]:
+    if not call.as_json:
         click.echo(show.readable(draft.text.rstrip("\n")))
         for remark in draft.remarks:
             click.echo(f"memorist: {remark}", err=True)
-    path = _saved(draft, options) if options["saving"] else None
-    if options["as_json"]:
+    path = _saved(draft, call) if call.saving else None
+    if call.as_json:
         show.json({"name": draft.name, "text": draft.text, "remarks": list(draft.remarks), "saved": str(path) if path else None})
 
 
-def _saved(draft: Draft, options: dict[str, Any]) -> Path:
+def _saved(draft: Draft, call: _Call) -> Path:
     places = places_of(Path.cwd(), os.environ, _settings().home)
-    folder: Path = options["to"].expanduser().absolute() if options["to"] else saved_in(places, options["scope"])
-    if not options["yes"]:
+    folder = Path(call.to).expanduser().absolute() if call.to else saved_in(places, call.scope)
+    if not call.yes:
         click.confirm(f"Save this as {folder / draft.name / 'SKILL.md'}?", abort=True)
     path = save(draft, folder, DiskFiles())
-    if not options["as_json"]:
+    if not call.as_json:
         click.echo(f"saved: {path}")
     return path
 

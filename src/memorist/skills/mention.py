@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -25,8 +24,9 @@ _TICKS = re.compile(r"`+")
 _LINK = re.compile(r"\[[^\[\]\n]{0,200}\]\(\s*(?:<([^<>\n]{1,1024})>|([^()\s]{1,1024}))(?:\s+[\"'][^\"'\n]{0,200}[\"'])?\s*\)")
 _WORD = r"([A-Za-z0-9_](?:[\w:-]{0,127}))(?![\w:-])"
 _AFTER = r"(?!\.\w|[/=(\[{$@\\])"
-_DOLLAR = re.compile(r"(?<![\w$\\{(<])\$" + _WORD + _AFTER, re.ASCII)
+_DOLLAR = re.compile(r"(?<![\w$\\{])\$" + _WORD + _AFTER, re.ASCII)
 _AT = re.compile(r"(?<![\w@.+/\\%&=-])@" + _WORD + _AFTER, re.ASCII)
+_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _PRICE = re.compile(r"\d[\d_]*[kKmMbB]?")
 
 
@@ -89,7 +89,7 @@ def _words(prose: str) -> Iterator[tuple[int, str]]:
 
 def _target(target: str, usable: Sequence[Skill], cwd: str) -> Skill | None:
     """The skill whose SKILL.md or folder a link leads to; None for any other link, and where several can be meant."""
-    path = unquote(target.partition("#")[0].removeprefix("file://").removeprefix("skill://"))
+    path = _ESCAPES.sub(_unescaped, target.partition("#")[0].removeprefix("file://").removeprefix("skill://"))
     if not path or "://" in path or "\0" in path:
         return None
     wanted = posixpath.normpath(path if path.startswith("/") or not cwd else posixpath.join(cwd, path))
@@ -99,6 +99,10 @@ def _target(target: str, usable: Sequence[Skill], cwd: str) -> Skill | None:
         wanted = wanted.removeprefix("~/")
     ends = [skill for skill in usable if f"/{wanted}" in (skill.path[-len(wanted) - 1 :], skill.folder[-len(wanted) - 1 :])]
     return ends[0] if ends and all(same(ends[0], each) for each in ends) else None
+
+
+def _unescaped(escapes: re.Match[str]) -> str:
+    return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def without_code(text: str) -> str:

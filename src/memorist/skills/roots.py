@@ -50,7 +50,10 @@ def roots(places: Places, extra: Sequence[str] = ()) -> tuple[Root, ...]:
     if places.codex_home:
         found.append(Root(f"{places.codex_home}/skills/.system", "system"))
     found += [Root(folder, "system") for folder in places.system]
-    return tuple({PurePosixPath(root.path): root for root in reversed(found)}.values())[::-1]
+    once: dict[PurePosixPath, Root] = {}
+    for root in found:
+        once.setdefault(PurePosixPath(root.path), root)
+    return tuple(once.values())
 
 
 def _between(top: str, bottom: str) -> Iterable[str]:

@@ -103,10 +103,14 @@ def skeleton(ledger: Ledger, said: Sequence[str], *, name: str = "", description
     Secrets are taken out, and tags of scaffolding made harmless.
     """
     root = root_of(ledger.cwd, ledger.work.files.files)
-    asked = [" ".join(visible(text).split()) for text in said if text.strip()]
+    asked = [plain for text in said if (plain := " ".join(visible(text).split()))]
     first = asked[0] if asked else ledger.title
     chosen = name or name_from(first)
-    about = shorten(description, DESCRIPTION_LIMIT) or shorten(first, DESCRIPTION_LENGTH) or "What one session did, to be described."
+    about = (
+        shorten(" ".join(visible(description).split()), DESCRIPTION_LIMIT)
+        or shorten(first, DESCRIPTION_LENGTH)
+        or "What one session did, to be described."
+    )
     steps = steps_of(ledger, root)
     parts = [
         _section("When to use", [f"- The user said: {_quoted(text)}" for text in asked[:_WHEN]]),
@@ -153,7 +157,7 @@ def _inputs(ledger: Ledger, root: str, steps: Sequence[Step]) -> list[str]:
 
 
 def _failures(ledger: Ledger, root: str) -> list[str]:
-    told = [each for each in ledger.work.commands.failures if each.kind not in ("look", "refused") and (each.line or each.mended_by)]
+    told = [each for each in ledger.work.commands.failures if each.kind not in ("look", "refused")]
     lines = []
     for each in told[-_FAILED:]:
         what = relative(each.what, root) if each.kind == "edit" else each.what
