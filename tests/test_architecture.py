@@ -31,6 +31,7 @@ ORDER = [
     "auto_memory",
     "recall",
     "context",
+    "skills",
     "settings",
     "configuration",
     "model_limits",
