@@ -101,8 +101,9 @@ def _matched_blocks(message: Message, matching: _Matching) -> tuple[Block, ...]:
         if isinstance(block, ToolUse) and not served(block):
             new = matching.call(block) if message.role == "assistant" else None
         elif isinstance(block, ToolResult) and not served(block):
-            new = matching.answer(block) if message.role != "assistant" else None
-            if new is None and matching.rules.continued and message.role != "assistant":
+            answers = message.role in ("user", "tool")
+            new = matching.answer(block) if answers else None
+            if new is None and matching.rules.continued and answers:
                 new = block
         if new is not None:
             blocks.append(new)

@@ -51,7 +51,7 @@ def put_in_order(message: Message, rules: Rules) -> Message | None:
         return None
     says = _speaking(message, rules)
     blocks = tuple(_part(block, rules) for block in message.blocks if says(block))
-    if not blocks and (message.blocks or rules.format == "anthropic"):
+    if not blocks and (message.blocks or rules.format == "anthropic" or not _own(message, rules)):
         return None
     return message if _same(blocks, message.blocks) else replace(message, blocks=blocks)
 
@@ -77,9 +77,13 @@ def _refused(message: Message, rules: Rules) -> bool:
             return (only.kind in CALLS and not served) or (only.kind in OUTPUTS and not rules.continued)
 
 
+def _own(message: Message, rules: Rules) -> bool:
+    return message.wire is not None and message.wire.format in OWN_FORMATS[rules.format]
+
+
 def _speaking(message: Message, rules: Rules) -> Callable[[Block], bool]:
     """Whether a block of the message is written at all, and taken."""
-    own = message.wire is not None and message.wire.format in OWN_FORMATS[rules.format]
+    own = _own(message, rules)
     strict = rules.format == "anthropic"
     if own and not strict:
         return lambda _block: True
