@@ -33,6 +33,7 @@ ORDER = [
     "context",
     "skills",
     "settings",
+    "flags",
     "configuration",
     "model_limits",
     "host_history",
