@@ -30,8 +30,8 @@ BENCHES = {
     "recall": "recall",
     "extract": "extract",
     "secrets": "secrets",
-    "manifest": "manifest",
     "context": "context",
+    "manifest": "manifest",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 
