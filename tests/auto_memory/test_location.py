@@ -126,6 +126,49 @@ def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path:
         rebind(files, layout, old, str(moved))
 
 
+@pytest.mark.covers("AM-4", "SF-5")
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_rebinding_that_was_killed_is_finished_by_the_next(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Killed before any of its steps, and called again as the message says, it gives the memory whole to the new place, which may write then."""
+    layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
+    old = str(repository.resolve())
+    before = memory_layout(layout, old, settings)
+    files.write(before.folder / "a.md", b"x\n")
+    remember_project(files, before, old)
+    moved = tmp_path / "store"
+    repository.rename(moved)
+    steps = 0
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        plain = Path.rename
+
+        def rename(self: Path, target: Path) -> Path:
+            nonlocal steps
+            steps += 1
+            if steps == step:
+                raise KeyboardInterrupt
+            return plain(self, target)
+
+        patched.setattr(Path, "rename", rename)
+        if step == 3:
+            patched.setattr(DiskFiles, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            rebind(files, layout, old, str(moved))
+
+    after = rebind(files, layout, old, str(moved))
+    remember_project(files, after, str(moved))
+
+    assert (after.folder / "a.md").read_bytes() == b"x\n"
+    found = read_project(files, after)
+    assert found is not None
+    assert found.root == str(moved)
+
+
 def test_no_password_is_written_down(repository: Path) -> None:
     """The addresses by which a repository is known again are kept without name and password."""
     git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,25 @@ def test_add_list_show_search_and_forget(shell: Shell) -> None:
     assert shell.json("memory", "search", "pnpm")["results"][0]["path"] == path
     assert shell("memory", "forget", path).exit_code == 0
     assert shell.json("memory", "list") == {"memories": []}
+
+
+@pytest.mark.covers("AM-10")
+def test_every_object_is_sound_json_whatever_bytes_a_file_holds(shell: Shell) -> None:
+    """Bytes that are no UTF-8 in header and text, a broken header, a name that is no text: each command that prints data prints one object."""
+    shell.add("The staging database runs on port 5433")
+    (shell.folder / "odd.md").write_bytes(b"---\nname: odd \xe9\ndescription: d\xff staging\n---\n\nbytes \xff staging port\n")
+    (shell.folder / "broken.md").write_bytes(b"---\nname: [broken\n---\n\nstaging\n")
+    Path(os.fsdecode(bytes(shell.folder) + b"/caf\xe9.md")).write_bytes(b"x")
+
+    assert {row["path"] for row in shell.json("memory", "list")["memories"]} > {"odd.md", "broken.md"}
+    assert shell.json("memory", "show", "odd.md")["name"] == "odd ?"
+    assert shell.json("memory", "blame", "odd.md")["lines"]
+    assert "bytes" in shell.json("memory", "diff")["diff"]
+    assert shell.json("memory", "diff")["change"] == shell.json("memory", "log")["changes"][0]
+    assert shell.json("memory", "search", "staging")["results"]
+    assert shell.json("recall", "staging port bytes").keys() == {"results"}
+    assert shell.json("memory", "check")["problems"]
+    assert shell.json("memory", "why", "odd.md") == {"path": "odd.md", "uses": []}
 
 
 @pytest.mark.covers("RC-5")
@@ -165,6 +185,7 @@ def test_the_inbox_shows_accepts_edits_and_rejects(shell: Shell) -> None:
 
     first, second, third = (each["id"] for each in waiting)
     assert "why it waits" in shell("memory", "inbox", "show", first).stdout
+    assert shell.json("memory", "inbox", "show", first)["id"] == first
     assert shell("memory", "inbox", "reject", first).exit_code == 0
     assert shell("memory", "inbox", "accept", second).exit_code == 0
     assert shell("memory", "inbox", "edit", third, "--text", "---\nname: n\ndescription: d\n---\nA harmless text.\n").exit_code == 0

@@ -11,6 +11,9 @@ import msgspec
 import pytest
 
 from engine.test_memory import LONG, Loop, project, remembered
+from memorist.auto_memory.folder.run import MemoryFolder
+from memorist.auto_memory.kinds import Kind
+from memorist.auto_memory.topic import Topic
 from memorist.core.messages import JsonObject
 from memorist.engine import Memorist
 from memorist.store.layout import SessionLayout
@@ -176,3 +179,32 @@ async def test_a_request_that_is_sent_again_smaller_shows_the_index(tmp_path: Pa
     assert said(then)[0] == said({"messages": again})[0]
     assert [item["role"] for item in then["messages"][: len(again)]] == [item["role"] for item in again]
     assert count(then, INDEX) == 1
+
+
+@pytest.mark.covers("AM-8", "EN-1")
+async def test_a_second_wish_reads_no_memory_again(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a wish may mean is found among memories that were read for the wish before; one that changed meanwhile is read anew."""
+    read: list[str] = []
+    plain = MemoryFolder.read
+
+    def noted(self: MemoryFolder, path: str) -> Topic:
+        read.append(path)
+        return plain(self, path)
+
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        host = Loop(project, engine)
+        memory = engine.memory(str(project))
+        for number in range(8):
+            memory.add(
+                f"The number {number} stands for the port of machine {number}", kind=Kind.PROJECT, name=f"n{number}", description="d"
+            )
+        session = await host.open("one")
+        await host.turn(session, "Remember that the staging database runs on port 5433.")
+        (memory.where.folder / "n3.md").write_text("Changed by hand.")
+        monkeypatch.setattr(MemoryFolder, "read", noted)
+        await host.turn(session, "Remember that the backup runs every night at two.")
+        await session.close()
+
+    assert "n3.md" in read
+    assert not {"n0.md", "n1.md", "n7.md"}.intersection(read)
+    assert len(engine.memory(str(project)).heads()) == 10

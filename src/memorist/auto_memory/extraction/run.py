@@ -64,6 +64,8 @@ class Extraction:
         self._means = means
         self._new: list[Message] = []
         self._asked: list[Said] = []
+        self._read: dict[str, tuple[str, Topic]] = {}
+        """Memories that were read to find what a wish means, with the mark by which they are known to be unchanged."""
         self._outside: tuple[str, ...] = ()
         """What came from elsewhere in messages that were looked at: the fork still sees it, and may obey it late."""
         self._cursor = self._load()
@@ -122,11 +124,12 @@ class Extraction:
                 return None
 
     def _topics(self) -> list[Topic]:
-        found = []
-        for head in self._memory.heads():
+        """Every memory. Each is read once, and again when it changed."""
+        known, self._read = self._read, {}
+        for path, mark in self._memory.folder.marks().items():
             with contextlib.suppress(InputError):
-                found.append(self._memory.folder.read(head.path))
-        return found
+                self._read[path] = known[path] if known.get(path, ("",))[0] == mark else (mark, self._memory.folder.read(path))
+        return [topic for _, topic in self._read.values()]
 
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The reply had no tool calls: have a fork look at what is new, in the background; not awaited."""

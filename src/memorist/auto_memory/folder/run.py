@@ -227,7 +227,7 @@ class MemoryFolder:
             raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
         if facts.size > MAX_FILE:
             raise InputError(f"{path} has {facts.size:,} bytes, more than a memory may have ({MAX_FILE:,}); split it")
-        return parse(path, self._files.read(self.where.folder / path))
+        return parse(path, present(self._files, self.where.folder / path) or b"")
 
     def _inside(self, path: str) -> bool:
         real = self._files.resolve(self.where.folder)

@@ -108,6 +108,9 @@ def rebind(files: Files, layout: Layout, old: str, project: str) -> MemoryLayout
     """
     root = str(project_root(Path(project)))
     source, target = layout.memory(old), layout.memory(root)
+    moved = read_project(files, target)
+    if files.facts(source.folder) is None and moved is not None and moved.root == old:
+        return _given(files, target, root)  # an attempt before this one was killed when all was moved
     if files.facts(source.folder) is None:
         raise InputError(f"there is no memory of {old}; `memorist memory check` names what may belong here")
     if Path(old).exists() and old != root:
@@ -116,6 +119,10 @@ def rebind(files: Files, layout: Layout, old: str, project: str) -> MemoryLayout
         raise InputError(f"{root} has memories of its own; use `memorist memory export` and `import` to bring them together")
     _move(source.state, target.state)
     _move(source.folder, target.folder)
+    return _given(files, target, root)
+
+
+def _given(files: Files, target: MemoryLayout, root: str) -> MemoryLayout:
     files.write(target.project, msgspec.json.encode(Project(root=root, identity=identity(Path(root)))))
     return target
 

@@ -68,7 +68,13 @@ def show_command(path: str, as_json: bool) -> None:
         topic, doubts = memory.shown(path)
     if as_json:
         show.json(
-            {"path": topic.path, "kind": topic.kind, "name": topic.name, "text": show.readable(topic.text()), "withheld": list(doubts)}
+            {
+                "path": topic.path,
+                "kind": topic.kind,
+                "name": show.readable(topic.name),
+                "text": show.readable(topic.text()),
+                "withheld": list(doubts),
+            }
         )
         return
     click.echo(show.readable(topic.text()).rstrip("\n"))

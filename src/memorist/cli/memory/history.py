@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
 import click
 
 from memorist.auto_memory.blame import blame
 from memorist.auto_memory.history.run import Recorded
 from memorist.auto_memory.manifest import INDEX_NAME
+from memorist.auto_memory.topic import moment
 from memorist.cli import show
 from memorist.cli.memory.files import JSON, YES
 from memorist.cli.memory.opened import opened, sure
@@ -17,7 +16,7 @@ from memorist.store.uses import uses_of
 
 
 def _when(at: float) -> str:
-    return dt.datetime.fromtimestamp(at, dt.UTC).strftime("%Y-%m-%d %H:%M")
+    return moment(at)[:16].replace("T", " ") or "(no date)"
 
 
 def _row(each: Recorded) -> dict[str, object]:
@@ -54,15 +53,20 @@ def log_command(path: str, limit: int, as_json: bool) -> None:
 
 @click.command("diff")
 @click.argument("change", default="")
-def diff_command(change: str) -> None:
+@JSON
+def diff_command(change: str, as_json: bool) -> None:
     """Show what a change did, as a unified diff; the newest one when CHANGE is left out. CHANGE is the start of an id of `memory log`."""
     with opened() as (_, memory):
         memory.heads()
         history = memory.folder.history
-        newest = history.log(limit=1)
-        if not newest:
+        found = history.change(change) if change else next(history.each(), None)
+        if found is None:
             raise InputError("there is no change yet")
-        click.echo(history.diff(history.find(change) if change else newest[0].id).rstrip("\n"))
+        text = history.diff(found.id)
+    if as_json:
+        show.json({"change": _row(found), "diff": text})
+        return
+    click.echo(text.rstrip("\n"))
 
 
 @click.command("undo")

@@ -35,10 +35,14 @@ def _verb(given: Proposal) -> str:
 
 @inbox_group.command("show")
 @click.argument("id")
-def show_proposal(id: str) -> None:
+@JSON
+def show_proposal(id: str, as_json: bool) -> None:
     """Show a waiting change: why it waits, where it comes from, and what it would do."""
     with opened() as (_, memory):
         given = memory.inbox.find(id)
+    if as_json:
+        show.json(given)
+        return
     click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
     for reason in given.reasons:
         click.echo(f"  why it waits: {reason}")
