@@ -31,6 +31,7 @@ ORDER = [
     "auto_memory",
     "recall",
     "skills",
+    "context",
     "settings",
     "configuration",
     "model_limits",

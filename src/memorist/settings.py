@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.compaction.settings import CompactionSettings
+from memorist.context.settings import ContextSettings
 from memorist.errors import SettingsError
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
@@ -45,6 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     auto_memory: AutoMemorySettings = AutoMemorySettings()
     recall: RecallSettings = RecallSettings()
     skills: SkillsSettings = SkillsSettings()
+    context: ContextSettings = ContextSettings()
 
 
 class Layer(Struct, frozen=True):

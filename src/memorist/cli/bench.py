@@ -30,6 +30,7 @@ BENCHES = {
     "recall": "recall",
     "extract": "extract",
     "secrets": "secrets",
+    "context": "context",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

@@ -23,6 +23,7 @@ class MemoristCommands(Commands):
         "bench": "memorist.cli.bench:bench",
         "compact": "memorist.cli.compact:compact_command",
         "config": "memorist.cli.config:config",
+        "context": "memorist.cli.context:context",
         "demo": "memorist.cli.replay:demo",
         "doctor": "memorist.cli.doctor:doctor",
         "memory": "memorist.cli.memory.group:memory_group",

@@ -6,6 +6,8 @@ On the wire much harness text has the role `user`: reminders, instruction files,
 - a *whole* text that begins with an opening and ends with its closing marker is harness text, whatever stands between;
 - a *lead* marks the whole text by its first words.
 
+The label around a picture (`<image name=…>`, `</image>`) is harness text where it is all of a block.
+
 A tag in the middle of a sentence, an unclosed tag, and a tag in a fenced code block are a person's words about tags. Markers match without
 regard to case.
 """
@@ -13,6 +15,7 @@ regard to case.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from memorist.core.messages import Origin
 
@@ -37,6 +40,7 @@ _PARTS: dict[str, Origin] = {
     "user_instructions": Origin.INJECTED,
     "turn_aborted": Origin.INJECTED,
     "codex_internal_context": Origin.INJECTED,
+    "available-deferred-tools": Origin.INJECTED,
     "task-notification": Origin.NOTIFICATION,
     "subagent_notification": Origin.NOTIFICATION,
     "teammate-message": Origin.AGENT,
@@ -64,6 +68,8 @@ _WHOLES: tuple[str, ...] = (
     "user_shell_command",
     "recommended_plugins",
     "environments",
+    "user_action",
+    "current_notes_content",
 )
 """Tags with everyday names: harness text only where they enclose the whole text. `external_KEY` is one of these with a free name."""
 
@@ -93,6 +99,7 @@ _NESTING_LIMIT = 8
 _OPENING = re.compile(r"(?:^|(?<=>))[ \t]*<(" + "|".join(map(re.escape, _PARTS)) + r")(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
 _CLOSING = re.compile("</(?:" + "|".join(map(re.escape, _PARTS)) + ")>", re.IGNORECASE)
 _WHOLE = re.compile(r"\s*<(" + "|".join(map(re.escape, _WHOLES)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>", re.IGNORECASE)
+_IMAGE_LABEL = re.compile(r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE)
 _INTERRUPTED = re.compile(r"\s*\[request interrupted by user[^\]\n]{0,40}\]", re.IGNORECASE)
 _HOOK = re.compile(
     r"\s*[A-Z][A-Za-z]{2,30}(?::[^\s:]{1,80})? hook (?:success|additional context|feedback|blocking error|stopped)[^\n:]{0,80}:"
@@ -100,6 +107,14 @@ _HOOK = re.compile(
 _COMMAND_TAG = re.compile(r"\s*<command-(name|message|args|contents)>(.*?)</command-\1>", re.IGNORECASE | re.DOTALL)
 _TYPED_TAG = re.compile(r"\s*<(bash-input|user-memory-input)>(.*?)</\1>\s*\Z", re.IGNORECASE | re.DOTALL)
 _TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
+
+
+class Part(NamedTuple):
+    """A harness part of a text: its tag, and where it begins and ends."""
+
+    tag: str
+    start: int
+    end: int
 
 
 def origin_of(text: str) -> Origin:
@@ -126,7 +141,7 @@ def _split(text: str) -> tuple[str, Origin]:
         text = _without_instructions(text, lead)
         if not text.strip():
             return "", Origin.INJECTED
-    elif " hook " in lead and _HOOK.match(text):
+    elif (" hook " in lead and _HOOK.match(text)) or ("image" in lead and _IMAGE_LABEL.match(text)):
         return "", Origin.INJECTED
     return _split_tags(text)
 
@@ -165,15 +180,26 @@ def _without_instructions(text: str, lead: str) -> str:
 
 def _without_parts(text: str) -> tuple[str, Origin | None]:
     """The text without its parts, and the origin of the first part; None, and the text as it came, where there is none."""
-    # Parts are closed, and a closing tag is found much faster than an opening one.
-    opening = _OPENING.search(text) if _CLOSING.search(text) else None
-    if opening is None:
+    found = parts(text)
+    if not found:
         return text, None
     kept: list[str] = []
-    origin: Origin | None = None
+    done = 0
+    for part in found:
+        kept.append(text[done : part.start])
+        done = part.end
+    kept.append(text[done:])
+    return "".join(kept).strip(), _PARTS[found[0].tag]
+
+
+def parts(text: str) -> list[Part]:
+    """The harness parts of a text, in order; what stands between them is not of a harness."""
+    # Parts are closed, and a closing tag is found much faster than an opening one.
+    opening = _OPENING.search(text) if _CLOSING.search(text) else None
+    found: list[Part] = []
     unclosed: set[str] = set()
-    folded = text.lower()
-    done = counted = fences = 0
+    folded = text.lower() if opening is not None else ""
+    counted = fences = 0
     while opening is not None:
         fences += folded.count("```", counted, opening.start())
         counted = opening.start()
@@ -184,14 +210,10 @@ def _without_parts(text: str) -> tuple[str, Origin | None]:
                 unclosed.add(tag)
             opening = _OPENING.search(text, opening.end())
             continue
-        kept.append(text[done : opening.start()])
-        origin = origin or _PARTS[tag]
-        done = counted = end
-        opening = _OPENING.search(text, done)
-    if origin is None:
-        return text, None
-    kept.append(text[done:])
-    return "".join(kept).strip(), origin
+        found.append(Part(tag, opening.start(), end))
+        counted = end
+        opening = _OPENING.search(text, end)
+    return found
 
 
 def _closing(folded: str, tag: str, start: int) -> int:

@@ -19,12 +19,15 @@ TAGS: tuple[str, ...] = (
     "command-message", "command-args", "command-contents", "permissions instructions", "model_switch", "collaboration_mode",
     "multi_agent_mode", "multi_agent_role", "skills_instructions", "plugins_instructions", "apps_instructions",
     "environments_instructions", "personality_spec", "realtime_conversation", "context_window", "context_window_guidance",
-    "rollout_budget", "git_attribution", "user_shell_command", "recommended_plugins", "instructions", "function_calls", "function_results",
+    "rollout_budget", "git_attribution", "user_shell_command", "recommended_plugins", "instructions", "available-deferred-tools",
+    "user_action", "current_notes_content", "proposed_plan", "function_calls", "function_results",
     "tool_call", "invoke", "tool_result", "tool_use", "antml:invoke", "antml:parameter", "antml:function_calls",
 )  # fmt: skip
 """Tags of both families that `memorist.formats.harness` knows, and those around tool calls. Neutralised wherever they stand."""
 
-EVERYDAY: tuple[str, ...] = ("tools", "skill", "environments", "system", "developer", "assistant", "user", "human", "external_")
+EVERYDAY: tuple[str, ...] = (
+    "tools", "skill", "environments", "system", "developer", "assistant", "user", "human", "env", "image", "external_",
+)  # fmt: skip
 """Tags with everyday names: neutralised where a line, or what follows another tag, begins with one."""
 
 LEADS: tuple[str, ...] = (
@@ -60,7 +63,7 @@ def neutralise(text: str, tags: Collection[str] = ()) -> str:
     done = 0
     parts: list[str] = []
     named = _pattern((*TAGS, *tags), r"[\s/>]|\Z")
-    everyday = _pattern((*EVERYDAY,), r"[\s/>]|\Z|(?<=_)")
+    everyday = _pattern(EVERYDAY, r"[\s/>]|\Z|(?<=_)")
     for found in re.finditer(f"[{_BRACKETS}]", text):
         at = found.start()
         inner = _inner(text, at)

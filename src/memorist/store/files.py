@@ -177,20 +177,41 @@ class DiskFiles:
         waiting = [("", str(folder))]
         while waiting and (limit is None or len(found) < limit):
             prefix, below = waiting.pop()
-            with _refusals("list", Path(below)), os.scandir(below) as entries:
+            # Only the folder itself may be missing: what vanishes below it while we look is not there, and the rest is.
+            gone = contextlib.suppress(FileNotFoundError) if prefix else contextlib.nullcontext()
+            with gone, _refusals("list", Path(below)), os.scandir(below) as entries:
                 for entry in entries:
                     if entry.name.startswith("."):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append((f"{prefix}{entry.name}/", entry.path))
                     else:
-                        found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
+                        with contextlib.suppress(FileNotFoundError):
+                            found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
         return sorted(found, key=lambda pair: pair[0])[:limit]
 
     def remove(self, path: Path) -> None:
         """Delete a file. Raises FileNotFoundError and StoreError."""
         with _refusals("delete", path):
             path.unlink()
+
+
+def present(files: Files, path: Path) -> bytes | None:
+    """The bytes of a file; None where there is none. Raises StoreError."""
+    try:
+        return files.read(path)
+    except FileNotFoundError:
+        return None
+
+
+def exchange(files: Files, path: Path, before: bytes | None, after: bytes | None) -> None:
+    """Put one state of a file in the place of another; None is no file. Raises WriteConflict when it is not as `before`, and StoreError."""
+    if after is None:
+        files.remove(path)
+    elif before is not None:
+        files.write(path, after, expect=before)
+    elif not files.create(path, after):
+        raise WriteConflict(f"{path} was made by somebody else meanwhile; read it.")
 
 
 def discard(files: Files, path: Path) -> None:

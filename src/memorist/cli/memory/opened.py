@@ -18,14 +18,14 @@ from memorist.engine import Memorist
 
 
 @contextmanager
-def opened(directory: Path | None = None) -> Iterator[tuple[Memorist, AutoMemory]]:
-    """The engine and the memory: of the project of the working folder, or the memory folder that is named."""
+def opened(directory: Path | None = None, project: Path | None = None) -> Iterator[tuple[Memorist, AutoMemory]]:
+    """The engine and the memory: of the project of a folder (the working folder without one), or the memory folder that is named."""
     settings = load_settings(os.environ, project=Path.cwd()).settings
     if directory is not None:
         settings = replace(settings, auto_memory=replace(settings.auto_memory, directory=str(directory.expanduser().absolute())))
     engine = Memorist(settings=settings, model="structural")
     try:
-        yield engine, engine.memory(str(Path.cwd()))
+        yield engine, engine.memory(str(project or Path.cwd()))
     finally:
         asyncio.run(engine.close())
 

@@ -1,0 +1,109 @@
+"""The time that the first context of a session takes: 200 skills, 50 instruction files, a memory index (issue: context assembly).
+
+Everything is made up in a temporary folder. Processor time is measured, so that other programs on the machine do not count; git is asked by
+another process, and is timed apart.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from memorist.bench.result import Result, Row
+from memorist.clock import SystemClock
+from memorist.context.assemble import anthropic_body, responses_body
+from memorist.context.look.run import git_state
+from memorist.context.piece import Section
+from memorist.context.run import Assembled, first_context
+from memorist.context.settings import ContextSettings, Family
+from memorist.store.files import DiskFiles
+
+SKILLS, FILES = 200, 50
+RUNS = 21
+GOAL = 50.0
+"""Milliseconds of one assembly."""
+_LINE = "The agent runs the tests of the part that it changed, and says what they said. "
+_LINES = 60
+"""Lines of an instruction file: under the 200 that the file-native family advises."""
+_DEPTH = 10
+
+
+def measure(data: Path) -> Result:
+    """Assemble the first context of both families again and again. Needs no data; takes a few seconds."""
+    del data
+    with tempfile.TemporaryDirectory() as name:
+        folder = _project(Path(name).resolve())
+        settings = ContextSettings(
+            managed=f"{name}/none", user_folder=f"{name}/user", agents_folder=f"{name}/user", agents_bytes=FILES * _LINES * len(_LINE)
+        )
+        rows = [row for family in ("file-native", "rollout") for row in _rows(family, folder, settings)]
+        rows.append(
+            Row(
+                "git's snapshot in a folder that is no repository, by the clock",
+                1_000 * _median(lambda: git_state(folder), clock=time.perf_counter),
+                "ms",
+            )
+        )
+    return Result("context", tuple(rows))
+
+
+def _project(root: Path) -> Path:
+    """A folder ten deep below a project's root; 50 files of each family on the way."""
+    (root / ".git").mkdir()
+    folder, folders = root, [root]
+    for number in range(_DEPTH - 1):
+        folder /= f"part-{number}"
+        folders.append(folder)
+    for number, place in enumerate(folders):
+        rules = place / ".claude" / "rules"
+        rules.mkdir(parents=True)
+        (place / "CLAUDE.md").write_text(_text(number, f"@notes-{number}.md"), "utf-8")
+        (place / f"notes-{number}.md").write_text(_text(number, "imported"), "utf-8")
+        for each in range(FILES // _DEPTH - 2):
+            (rules / f"rule-{each}.md").write_text(_text(each, f"rule of part {number}"), "utf-8")
+    for number in range(FILES):
+        place = folders[number] if number < _DEPTH else place / f"deep-{number}"
+        place.mkdir(exist_ok=True)
+        (place / "AGENTS.md").write_text(_text(number, "agents"), "utf-8")
+    return folders[-1]
+
+
+def _text(number: int, first: str) -> str:
+    return f"# Part {number}\n\nSee {first}\n\n" + "".join(f"- {line} {_LINE}\n" for line in range(_LINES))
+
+
+def _rows(family: str, folder: Path, settings: ContextSettings) -> list[Row]:
+    chosen: Family = "rollout" if family == "rollout" else "file-native"
+    place = folder if chosen == "file-native" else max(folder.rglob("AGENTS.md"), key=lambda path: len(path.parts)).parent
+    given = [_skills(chosen)]
+
+    def assembled() -> Assembled:
+        return first_context(place, chosen, files=DiskFiles(), clock=SystemClock(), settings=settings, given=given)
+
+    found = assembled()
+    body = responses_body if chosen == "rollout" else anthropic_body
+    took = 1_000 * _median(lambda: body(assembled().pieces))
+    return [
+        Row(f"{family}: instruction files in it", len(found.instructions.loaded)),
+        Row(f"{family}: its tokens", found.tokens),
+        Row(f"{family}: assembled and written as a request, median of {RUNS}", took, "ms", f"under {GOAL:.0f}", took < GOAL),
+    ]
+
+
+def _skills(family: Family) -> Section:
+    lines = "\n".join(
+        f"- skill-{number}: does the work of kind {number}. {_LINE} (file: skills/skill-{number}/SKILL.md)" for number in range(SKILLS)
+    )
+    return Section(tag="skills_instructions" if family == "rollout" else "system-reminder", text=lines, source="made up")
+
+
+def _median(work: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    took = []
+    for _ in range(RUNS):
+        start = clock()
+        work()
+        took.append(clock() - start)
+    return median(took)

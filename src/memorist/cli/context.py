@@ -1,0 +1,144 @@
+"""`memorist context`."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from memorist.cli import show
+from memorist.cli.memory.opened import opened
+from memorist.clock import SystemClock
+from memorist.compaction.recorded import recorded_at
+from memorist.configuration import load_settings
+from memorist.context.piece import LeftOut, Piece, Section
+from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.run import first_context, memory_section
+from memorist.context.settings import Family
+from memorist.errors import UsageError
+from memorist.formats.recognise import read
+from memorist.recall.run import load_texts
+from memorist.recall.surface import index_block
+from memorist.settings import Settings
+from memorist.store.files import DiskFiles
+from memorist.store.lines import LineFile
+
+_PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "tool_result": "results", "media": "pictures"}
+
+
+@click.command()
+@click.argument("place", type=click.Path(path_type=Path), metavar="FILE|FOLDER")
+@click.option(
+    "--family",
+    type=click.Choice(["rollout", "file-native"]),
+    default=None,
+    help="Which shape. [default: that of the recorded session; for a folder the setting context.family]",
+)
+@click.option("--turn", type=click.IntRange(min=1), default=None, help="As the model saw it when this turn began. [default: the end]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def context(place: Path, family: str | None, turn: int | None, as_json: bool) -> None:
+    """Show what the model is shown, piece by piece, with tokens, source and reason.
+
+    For a folder, such as `.`: the first context that memorist would assemble there. For a recorded session: what stands in its context.
+    """
+    settings = load_settings(os.environ, project=Path.cwd()).settings
+    wanted = cast("Family | None", family)
+    if place.is_dir():
+        if turn is not None:
+            raise UsageError("--turn is of a recorded session; a folder has only its first context")
+        found = _of_folder(place, wanted or settings.context.family, settings)
+    else:
+        found = _of_file(place, wanted, turn, settings.context.family)
+    if as_json:
+        show.json(_json(*found))
+    else:
+        _print(place, *found)
+
+
+_Found = tuple[Family, int, Sequence[Piece], Sequence[LeftOut]]
+
+
+def _of_folder(folder: Path, family: Family, settings: Settings) -> _Found:
+    whole = folder.absolute() if folder != Path() else Path.cwd()
+    assembled = first_context(
+        whole, family, files=DiskFiles(), clock=SystemClock(), settings=settings.context, given=list(_memory(whole, family, settings))
+    )
+    return family, 1, assembled.pieces, assembled.left_out
+
+
+def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Section]:
+    """The index of the folder's memory, where there is one and it would be shown."""
+    if not (settings.auto_memory.enabled and settings.recall.enabled):
+        return
+    with opened(project=folder) as (_, memory):
+        if not memory.folder.exists:
+            return
+        memory.folder.refresh()
+        index = memory.folder.index().text
+        if index.strip():
+            yield memory_section(index_block(index, str(memory.where.folder), load_texts()), str(memory.where.index), family)
+
+
+def _of_file(file: Path, family: Family | None, turn: int | None, otherwise: Family) -> _Found:
+    lines = LineFile(file)
+    number, at = place_of_turn(read(lines), turn)
+    recorded = recorded_at(read(lines), at)
+    chosen = family or family_of(recorded.head, otherwise)
+    return chosen, number, recorded_pieces(recorded, chosen), ()
+
+
+def _json(family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> dict[str, Any]:
+    return {
+        "family": family,
+        "turn": turn,
+        "items": [
+            {
+                "role": each.role,
+                "tag": each.tag,
+                "tokens": each.tokens,
+                "source": each.source,
+                "why": each.why,
+                "text": show.readable(each.text),
+            }
+            for each in pieces
+        ],
+        "tokens": sum(each.tokens for each in pieces),
+        "left_out": [{"source": each.source, "why": each.why} for each in left_out],
+    }
+
+
+def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> None:
+    total = sum(each.tokens for each in pieces)
+    what = "what memorist would say first in this folder" if place.is_dir() else f"the context at turn {turn}"
+    click.echo(f"{what}, {family} family: about {total:,} tokens\n")
+    width = max([len(each.tag) for each in pieces if each.tag not in CONVERSATION], default=0)
+    for said, run in groupby(pieces, key=lambda each: each.tag in CONVERSATION):
+        rows = list(run)
+        if said:
+            click.echo(f"{sum(each.tokens for each in rows):>9,}  {'·':<9}  {_summed(rows)}")
+        for each in () if said else rows:
+            click.echo(f"{each.tokens:>9,}  {each.role:<9}  {each.tag:<{width}}  {_short(each.source)}")
+            click.echo(f"{'':>22}{'':<{width}}  {show.readable(each.why)}")
+    if left_out:
+        click.echo("\nnot in it:")
+        for missed in left_out:
+            click.echo(f"  {_short(missed.source)}\n      {_short(missed.why)}")
+    if place.is_dir():
+        click.echo("\nThe host's own instructions and tools are not counted. --json shows the texts.")
+
+
+def _summed(rows: Iterable[Piece]) -> str:
+    counts = Counter(each.tag for each in rows)
+    parts = [f"{count:,} {tag if count == 1 else _PLURALS.get(tag, f'{tag}s')}" for tag, count in counts.items()]
+    return "conversation: " + ", ".join(parts)
+
+
+def _short(text: str) -> str:
+    """Paths as people write them."""
+    here, home = f"{Path.cwd()}/", f"{Path.home()}/"
+    return show.readable(text).replace(here, "").replace(home, "~/")

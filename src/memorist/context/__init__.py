@@ -1,0 +1,1 @@
+"""What the model is shown before and beside the conversation, piece by piece, and why."""

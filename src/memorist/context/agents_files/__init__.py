@@ -1,0 +1,1 @@
+"""The AGENTS.md family on disk."""

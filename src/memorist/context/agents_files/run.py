@@ -1,0 +1,68 @@
+"""The AGENTS.md family from the disk: one file a folder from the project's root to the working folder, within a budget of bytes (CX-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from memorist.context.instructions import Instructions, Loaded, Scope, cut_bytes, loaded
+from memorist.context.piece import LeftOut
+from memorist.context.reading.run import project_root, read_text
+from memorist.context.settings import ContextSettings
+from memorist.ports import Files
+
+
+def read_agents_files(folder: Path, files: Files, settings: ContextSettings) -> Instructions:
+    """The user's own file, then those of the project, farthest first. What does not fit is cut at its end, and reported.
+
+    Never raises for a file that is missing, damaged or refused: the report says so.
+    """
+    reader = _Reader(files, settings)
+    reader.take([Path(settings.agents_folder).expanduser()], "user", ())
+    root = project_root(files, folder, settings.root_markers)
+    above = [each for each in reversed((folder, *folder.parents)) if each.is_relative_to(root)]
+    reader.take(above, "project", () if settings.outside else (files.resolve(root),))
+    return Instructions(loaded=tuple(reader.loaded), left_out=tuple(reader.left_out))
+
+
+class _Reader:
+    def __init__(self, files: Files, settings: ContextSettings) -> None:
+        self._files = files
+        self._settings = settings
+        self._seen: set[Path] = set()
+        self.loaded: list[Loaded] = []
+        self.left_out: list[LeftOut] = []
+
+    def take(self, folders: Sequence[Path], scope: Scope, inside: Sequence[Path]) -> None:
+        """Read one file of each folder, within one budget."""
+        room = self._settings.agents_bytes
+        for folder in folders:
+            for name in self._settings.agents_names:
+                size = self._one(folder / name, scope, inside, room)
+                if size is not None:
+                    room -= size
+                    break
+
+    def _one(self, path: Path, scope: Scope, inside: Sequence[Path], room: int) -> int | None:
+        """Bytes that the file takes; None where the next name of the folder is to be looked for."""
+        read = read_text(self._files, path, limit=self._settings.agents_bytes + 1, inside=inside, whole=False)
+        if read.problem:
+            self.left_out.append(LeftOut(str(path), read.problem))
+            return None
+        if read.real is None or read.real in self._seen:
+            return None
+        data = read.data.strip()
+        if not data:
+            return None
+        self._seen.add(read.real)
+        kept = cut_bytes(data, room)
+        cut = max(read.size, len(data)) - len(kept) if len(kept) < len(data) else 0
+        if cut:
+            much = "all of it" if not kept else f"the last {cut:,} of {read.size:,} bytes"
+            self.left_out.append(LeftOut(str(path), f"{much}: the budget of {self._settings.agents_bytes:,} bytes is used up"))
+        if kept:
+            self.loaded.append(replace(loaded(path, scope, "session_start", kept.decode(), read.remarks), cut=cut))
+        # After a cut nothing nearer is squeezed into the few bytes that may be left.
+        return room if cut else len(kept)

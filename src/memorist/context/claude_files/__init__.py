@@ -1,0 +1,1 @@
+"""The CLAUDE.md family on disk."""

@@ -1,0 +1,173 @@
+"""The CLAUDE.md family from the disk: managed, user, project and local files, rules with a path scope, and imports (CX-4)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.context.imports import imports, looks_like_a_path, without_comments
+from memorist.context.instructions import (
+    MANAGED,
+    Candidate,
+    Instructions,
+    Loaded,
+    Reason,
+    Scoped,
+    claude_candidates,
+    excluded,
+    in_scope,
+    loaded,
+    rule_of,
+)
+from memorist.context.piece import LeftOut
+from memorist.context.reading.run import Read, project_root, read_text
+from memorist.context.settings import ContextSettings
+from memorist.errors import StoreError
+from memorist.ports import Files
+
+_RULES = 1_000
+"""Files looked at in one folder of rules."""
+_LINKS = 16
+"""Linked folders followed below one folder of rules."""
+
+
+class _Asked(Struct, frozen=True, kw_only=True):
+    """One file to load."""
+
+    path: Path
+    candidate: Candidate
+    reason: Reason
+    parent: str = ""
+    depth: int = 0
+    inside: tuple[Path, ...] = ()
+
+
+def read_claude_files(folder: Path, files: Files, settings: ContextSettings, *, touched: Sequence[Path] = ()) -> Instructions:
+    """Every instruction file for a session in the folder. `touched` are files that were read: rules of their scope are loaded too.
+
+    Never raises for a file that is missing, damaged or refused: the report says so.
+    """
+    return _Reader(folder, files, settings, touched).read()
+
+
+class _Reader:
+    def __init__(self, folder: Path, files: Files, settings: ContextSettings, touched: Sequence[Path]) -> None:
+        self._folder = folder
+        self._files = files
+        self._settings = settings
+        self._touched = touched
+        self._seen: set[Path] = set()
+        self._loaded: list[Loaded] = []
+        self._waiting: list[Scoped] = []
+        self._left_out: list[LeftOut] = []
+
+    def read(self) -> Instructions:
+        settings = self._settings
+        managed = settings.managed or MANAGED.get(sys.platform, MANAGED["linux"])
+        root = project_root(self._files, self._folder, settings.root_markers)
+        user = Path(settings.user_folder).expanduser()
+        for candidate in claude_candidates(self._folder, user, Path(managed).expanduser(), root):
+            path = Path(candidate.path)
+            inside = self._inside(candidate, root)
+            if candidate.rules:
+                for rule in self._rules(path):
+                    self._load(_Asked(path=rule, candidate=candidate, reason="session_start", inside=inside))
+            else:
+                self._load(_Asked(path=path, candidate=candidate, reason="session_start", inside=inside))
+        return Instructions(loaded=tuple(self._loaded), waiting=tuple(self._waiting), left_out=tuple(self._left_out))
+
+    def _inside(self, candidate: Candidate, root: Path) -> tuple[Path, ...]:
+        """The real folders that a project's own files must lie in; nothing for files of the user and of the machine."""
+        if self._settings.outside or candidate.scope in {"managed", "user"}:
+            return ()
+        base = Path(candidate.base)
+        return (self._files.resolve(root if base.is_relative_to(root) else base),)
+
+    def _rules(self, folder: Path) -> list[Path]:
+        """Every Markdown file of a folder of rules, links to folders followed, each folder once."""
+        found: list[Path] = []
+        waiting, seen = [folder], set[Path]()
+        while waiting and len(seen) < _LINKS:
+            below = waiting.pop(0)
+            try:
+                real = self._files.resolve(below)
+                facts = self._files.facts(real)
+                if real in seen or facts is None or not facts.is_folder:
+                    continue
+                seen.add(real)
+                for name, entry in self._files.scan(real, limit=_RULES):
+                    if name.endswith(".md"):
+                        found.append(below / name)
+                    elif entry.is_link:
+                        waiting.append(below / name)
+            except (FileNotFoundError, StoreError) as error:
+                if isinstance(error, StoreError):
+                    self._leave_out(below, str(error))
+        return sorted(found)
+
+    def _leave_out(self, path: Path, why: str, parent: str = "") -> None:
+        self._left_out.append(LeftOut(str(path), f"{why} (imported by {parent})" if parent else why))
+
+    def _load(self, asked: _Asked) -> None:
+        if asked.candidate.scope != "managed" and excluded(asked.path, self._settings.exclude):
+            self._leave_out(asked.path, "a setting excludes it (context.exclude)", asked.parent)
+            return
+        read = read_text(self._files, asked.path, limit=self._settings.file_bytes, inside=asked.inside)
+        if read.problem:
+            self._leave_out(asked.path, read.problem, asked.parent)
+        elif read.real is not None and self._is_new(asked, read.real):
+            self._take(asked, read)
+
+    def _is_new(self, asked: _Asked, real: Path) -> bool:
+        if real in self._seen:
+            if asked.parent:
+                self._leave_out(asked.path, "it is loaded already", asked.parent)
+            return False
+        if len(self._seen) >= self._settings.files:
+            self._leave_out(asked.path, f"{self._settings.files:,} files are loaded already (context.files)", asked.parent)
+            return False
+        self._seen.add(real)
+        return True
+
+    def _take(self, asked: _Asked, read: Read) -> None:
+        text = read.data.decode()
+        reason, remarks = asked.reason, read.remarks
+        globs: tuple[str, ...] = ()
+        if asked.candidate.rules and not asked.parent:
+            rule = rule_of(text)
+            if rule.globs and not in_scope(rule.globs, asked.candidate.base, self._touched):
+                self._waiting.append(Scoped(str(asked.path), rule.globs, rule.problem))
+                return
+            text, globs = rule.body, rule.globs
+            reason = "path_glob_match" if globs else reason
+            remarks = (*remarks, rule.problem) if rule.problem else remarks
+        file = replace(loaded(asked.path, asked.candidate.scope, reason, text, remarks), parent=asked.parent, globs=globs)
+        if not file.text:
+            self._leave_out(asked.path, "it says nothing", asked.parent)
+            return
+        self._loaded.append(file)
+        for name in imports(without_comments(text)):
+            self._import(name, asked)
+
+    def _import(self, name: str, by: _Asked) -> None:
+        wanted = Path(name)
+        path = wanted.expanduser() if name.startswith("~/") else by.path.parent / wanted
+        if by.depth >= self._settings.hops:
+            if self._is_there(path):
+                self._leave_out(path, f"it is more than {self._settings.hops} imports away", str(by.path))
+            return
+        if not self._is_there(path):
+            if looks_like_a_path(name):
+                self._leave_out(path, "it is not there", str(by.path))
+            return
+        self._load(_Asked(path=path, candidate=by.candidate, reason="include", parent=str(by.path), depth=by.depth + 1, inside=by.inside))
+
+    def _is_there(self, path: Path) -> bool:
+        try:
+            return self._files.facts(path) is not None
+        except (StoreError, ValueError):
+            return False

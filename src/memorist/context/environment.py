@@ -1,0 +1,147 @@
+"""The environment section of both families: values in, text out. Pure; `memorist.context.look` finds the values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from msgspec import Struct
+
+from memorist.safety.data import neutralise
+from memorist.safety.hidden import visible
+
+
+class GitState(Struct, frozen=True, kw_only=True):
+    """A repository when the session began."""
+
+    branch: str = ""
+    main: str = ""
+    status: str = ""
+    """Short form, as git prints it; empty for a clean tree."""
+    commits: tuple[str, ...] = ()
+    """The newest, one line each."""
+    user: str = ""
+
+
+class Network(Struct, frozen=True, kw_only=True):
+    """What of the network commands may reach."""
+
+    enabled: bool = False
+    allowed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """One environment: where commands run."""
+
+    folder: str
+    shell: str = ""
+    name: str = ""
+    """Needed where there are several."""
+    status: str = ""
+    """Such as `unavailable`, for one that is gone; empty for one that works."""
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """Everything the two families tell of the world. Empty values are left out."""
+
+    places: tuple[Place, ...]
+    """The first is the primary one."""
+    approval: str = ""
+    """When commands need approval: `untrusted`, `on-request`, `never` …"""
+    sandbox: str = ""
+    """`read-only`, `workspace-write`, `danger-full-access`."""
+    network: Network | None = None
+    writable: tuple[str, ...] = ()
+    """Folders that may be written to."""
+    date: str = ""
+    """ISO form, local."""
+    zone: str = ""
+    """Time zone by its name, such as `Europe/Berlin`."""
+    platform: str = ""
+    system: str = ""
+    """Name and version of the operating system."""
+    model: str = ""
+    repository: bool = False
+    git: GitState | None = None
+    agents: tuple[str, ...] = ()
+    """Subagents that are at work."""
+
+
+def environment_context(around: Surroundings) -> str:
+    """The inside of `<environment_context>`, without its own tag (codex.md section 3.2). Every value is escaped."""
+    lines: list[str] = []
+    if len(around.places) == 1:
+        lines += _place(around.places[0], "  ")
+    elif around.places:
+        lines.append("  <environments>")
+        for number, place in enumerate(around.places):
+            primary = ' primary="true"' if number == 0 else ""
+            lines.append(f"    <environment id={quoteattr(place.name or str(number + 1))}{primary}>")
+            lines += [*_place(place, "      "), "    </environment>"]
+        lines.append("  </environments>")
+    lines += _values(
+        ("approval_policy", around.approval), ("sandbox_mode", around.sandbox), ("current_date", around.date), ("timezone", around.zone)
+    )
+    lines += _network(around.network)
+    lines += _list("filesystem", "writable_root", around.writable)
+    lines += _list("subagents", "agent", around.agents)
+    return "\n".join(lines)
+
+
+def _place(place: Place, indent: str) -> list[str]:
+    return _values(("cwd", place.folder), ("status", place.status), ("shell", place.shell), indent=indent)
+
+
+def _values(*pairs: tuple[str, str], indent: str = "  ") -> list[str]:
+    return [f"{indent}<{name}>{_escaped(value)}</{name}>" for name, value in pairs if value]
+
+
+def _escaped(value: str) -> str:
+    return escape(" ".join(visible(value).split()))
+
+
+def _network(network: Network | None) -> list[str]:
+    if network is None:
+        return []
+    inner = [f"    <allowed>{_escaped(domain)}</allowed>" for domain in network.allowed]
+    inner += [f"    <denied>{_escaped(domain)}</denied>" for domain in network.denied]
+    opening = f'  <network enabled="{str(network.enabled).lower()}"'
+    return [f"{opening}>", *inner, "  </network>"] if inner else [f"{opening} />"]
+
+
+def _list(name: str, each: str, values: Sequence[str]) -> list[str]:
+    return [f"  <{name}>", *_values(*((each, value) for value in values), indent="    "), f"  </{name}>"] if values else []
+
+
+def env_block(around: Surroundings) -> str:
+    """The inside of `<env>` (claude-code.md section 1.1): one `name: value` a line."""
+    first = around.places[0] if around.places else Place(folder="")
+    pairs = (
+        ("Working folder", first.folder),
+        ("Git repository", "yes" if around.repository else "no"),
+        ("Further folders", ", ".join(place.folder for place in around.places[1:])),
+        ("Platform", around.platform),
+        ("Shell", first.shell),
+        ("System", around.system),
+        ("Model", around.model),
+    )
+    return "\n".join(f"{name}: {_plain(value)}" for name, value in pairs if value)
+
+
+def _plain(value: str) -> str:
+    return neutralise(" ".join(visible(value).split()), ("env",))
+
+
+def git_text(git: GitState, limit: int = 2_000) -> str:
+    """The snapshot of a repository. `limit` is in characters of the status (claude-code.md section 1.2)."""
+    status = git.status.rstrip()
+    if len(status) > limit:
+        cut = status[:limit].rpartition("\n")[0] or status[:limit]
+        status = f"{cut}\n[{len(status) - len(cut):,} characters more; `git status` shows all]"
+    lines = ["[memorist] The repository when this session began; it is not brought up to date."]
+    lines += [f"{name}: {value}" for name, value in (("Branch", git.branch), ("Main branch", git.main), ("User", git.user)) if value]
+    lines += ["Status:", status or "(clean)"]
+    if git.commits:
+        lines += ["Newest commits:", *git.commits]
+    return neutralise(visible("\n".join(lines))).removeprefix("(data) ")

@@ -1,0 +1,98 @@
+"""What an instruction file imports (`@path`), and its comments. Pure, and linear in the text (claude-code.md sections 2.1 and 2.2)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_RUN = re.compile(r"`+")
+_IMPORT = re.compile(r"(?:^|(?<=[\s(\[]))@((?:[^\s\\]|\\ ){1,1000})", re.MULTILINE)
+_TRAILING = ".,;:!?)]}\"'*_"
+
+
+def imports(text: str) -> tuple[str, ...]:
+    """The paths that the text imports, in order and once each. Nothing in code spans and fenced blocks counts."""
+    if "@" not in text:
+        return ()
+    found: dict[str, None] = {}
+    for prose in _prose(text):
+        for match in _IMPORT.finditer(_without_spans(prose)):
+            path = match[1].partition("#")[0].replace("\\ ", " ").rstrip(_TRAILING)
+            if path and path[0] not in "@#":
+                found[path] = None
+    return tuple(found)
+
+
+def looks_like_a_path(name: str) -> bool:
+    """Whether the writer meant a file, and not a person or a package: then a missing one is worth a remark."""
+    last = name.rpartition("/")[2]
+    return name.startswith(("/", "~/", "./", "../")) or "." in last[1:]
+
+
+def _blocks(text: str) -> Iterator[tuple[bool, str]]:
+    """Stretches of the text, each with whether it is fenced code."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if not fence and mark:
+            yield False, "".join(lines)
+            lines, fence = [line], mark[1]
+        elif fence and mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+            yield True, "".join([*lines, line])
+            lines, fence = [], ""
+        else:
+            lines.append(line)
+    yield bool(fence), "".join(lines)
+
+
+def _prose(text: str) -> Iterator[str]:
+    return (block for fenced, block in _blocks(text) if block and not fenced)
+
+
+def _without_spans(text: str) -> str:
+    """The text with blanks for its code spans: a run of backticks up to the next run of the same length."""
+    if "`" not in text:
+        return text
+    runs = [match.span() for match in _RUN.finditer(text)]
+    places: dict[int, list[int]] = defaultdict(list)
+    for number, (start, end) in reversed(list(enumerate(runs))):
+        places[end - start].append(number)
+    kept: list[str] = []
+    done = number = 0
+    while number < len(runs):
+        start, end = runs[number]
+        later = places[end - start]
+        while later and later[-1] <= number:
+            later.pop()
+        if later:
+            kept += [text[done:start], " ` "]
+            number = later[-1]
+            done = runs[number][1]
+        number += 1
+    return "".join([*kept, text[done:]])
+
+
+def without_comments(text: str) -> str:
+    """The text without HTML comments that begin a line; those in fenced code, in the middle of a line, and unclosed ones stay."""
+    if "<!--" not in text:
+        return text
+    return "".join(block if fenced else _uncommented(block) for fenced, block in _blocks(text))
+
+
+def _uncommented(text: str) -> str:
+    kept: list[str] = []
+    done = 0
+    for at in (match.start() for match in re.finditer(r"^ {0,3}<!--", text, re.MULTILINE)):
+        if at < done:
+            continue
+        end = text.find("-->", at)
+        if end < 0:
+            break
+        kept.append(text[done:at])
+        done = end + 3
+        if text[done : done + 1] == "\n":
+            done += 1
+    return "".join([*kept, text[done:]])

@@ -1,0 +1,1 @@
+"""Looking up the surroundings: folder, shell, system, date, git."""

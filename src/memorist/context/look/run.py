@@ -1,0 +1,88 @@
+"""What a folder, a machine and a repository say of themselves. Each look-up that fails leaves its value empty."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from memorist.context.environment import GitState, Place, Surroundings
+from memorist.ports import Clock
+
+_SECONDS = 2.0
+"""Longest wait for one git command; a repository on a slow disk costs its snapshot, not the session."""
+_GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
+"""Takes no lock that the user's own git would wait for, and starts no program that the repository names."""
+_ASKED: Mapping[str, Sequence[str]] = {
+    "branch": ("rev-parse", "--abbrev-ref", "HEAD"),
+    "main": ("rev-parse", "--abbrev-ref", "origin/HEAD"),
+    "status": ("status", "--short"),
+    "commits": ("log", "--oneline", "-n", "5"),
+    "user": ("config", "user.name"),
+}
+"""The five questions of claude-code.md section 1.2."""
+_ZONES = "zoneinfo/"
+
+
+def surroundings(folder: Path, clock: Clock, *, git: bool = True, environment: Mapping[str, str] | None = None) -> Surroundings:
+    """The surroundings of a session that begins now in the folder."""
+    known = os.environ if environment is None else environment
+    now = datetime.fromtimestamp(clock.now()).astimezone()
+    inside = any((above / ".git").exists() for above in (folder, *folder.parents))
+    return Surroundings(
+        places=(Place(folder=str(folder), shell=Path(known.get("SHELL", "")).name),),
+        date=now.date().isoformat(),
+        zone=_zone(known, now),
+        platform=sys.platform,
+        system=f"{platform.system()} {platform.release()}",
+        repository=inside,
+        git=git_state(folder) if inside and git else None,
+    )
+
+
+def _zone(environment: Mapping[str, str], now: datetime) -> str:
+    named = environment.get("TZ", "").removeprefix(":")
+    if not named:
+        with contextlib.suppress(OSError):
+            _, mark, named = os.path.realpath("/etc/localtime").rpartition(_ZONES)
+            named = named if mark else ""
+    return named or now.tzname() or ""
+
+
+def git_state(folder: Path) -> GitState | None:
+    """A snapshot of the repository; None where git is missing or does not answer. The five commands run side by side."""
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, words in _ASKED.items():
+            running[name] = subprocess.Popen(
+                [*_GIT, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        said = {name: _said(process) for name, process in running.items()}
+    except OSError:
+        return None
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+    return GitState(
+        branch=said["branch"],
+        main=said["main"].removeprefix("origin/"),
+        status=said["status"],
+        commits=tuple(said["commits"].splitlines()),
+        user=said["user"],
+    )
+
+
+def _said(process: subprocess.Popen[bytes]) -> str:
+    try:
+        out, _ = process.communicate(timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        return ""
+    return out.decode("utf-8", "replace").rstrip() if process.returncode == 0 else ""

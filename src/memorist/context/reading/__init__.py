@@ -1,0 +1,1 @@
+"""Reading one instruction file, with everything that can be wrong with it."""

@@ -1,0 +1,118 @@
+"""A recorded session's context at one of its turns, cut into pieces by the scaffold table. Pure (CX-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from memorist.compaction.recorded import Recorded
+from memorist.context.piece import Piece, piece
+from memorist.context.scaffold import identify, pieces_of, row
+from memorist.context.settings import Family
+from memorist.core.messages import Block, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
+from memorist.core.tokens import estimate_message
+from memorist.errors import InputError
+from memorist.formats.recorded import Entry, Head
+
+_FAMILIES: dict[str, Family] = {"codex": "rollout", "claude_code": "file-native"}
+_UNTAGGED = {"developer": "developer_instructions", "system": "static"}
+"""What text of these roles is where no tag says more: known by the role alone."""
+
+CONVERSATION = {
+    "prompt": "the user said it",
+    "reply": "the model said it",
+    "thinking": "the model thought it",
+    "tool_use": "the model called a tool",
+    "tool_result": "a tool answered",
+    "media": "a picture or document",
+}
+"""What is no scaffold, and why it is there."""
+
+
+def family_of(head: Head | None, otherwise: Family) -> Family:
+    """The family of a recorded session, by the client that wrote it."""
+    return _FAMILIES.get(head.format, otherwise) if head is not None else otherwise
+
+
+def is_turn(message: Message) -> bool:
+    """Whether a message begins a turn: the person spoke."""
+    return message.origin is Origin.USER and message.role == "user" and not message.tool_results
+
+
+def place_of_turn(entries: Iterable[Entry], turn: int | None) -> tuple[int, str]:
+    """The turn that is meant (the last one without a number), and the number of the message that begins it, for `recorded_at`.
+
+    The number is empty for the last turn: that one is shown to the end of the session. Raises InputError when there is no such turn.
+    """
+    count = messages = 0
+    for entry in entries:
+        if isinstance(entry, Message):
+            messages += 1
+            if is_turn(entry):
+                count += 1
+                if count == turn:
+                    return count, str(messages)
+    if turn is not None:
+        raise InputError(f"the session has no turn {turn}; it has {count}")
+    return count, ""
+
+
+def recorded_pieces(recorded: Recorded, family: Family) -> tuple[Piece, ...]:
+    """Every piece of the window at that message, in order: base instructions where the file holds them, scaffolds, and what was said."""
+    found: list[Piece] = []
+    if recorded.head is not None and recorded.head.instructions:
+        kind = row("base_instructions" if family == "rollout" else "static", family)
+        found.append(piece(kind.role, kind.tag, recorded.head.instructions, source="the session's head", why=kind.when))
+    for message in recorded.messages:
+        found += _of_message(message, family)
+    return tuple(found)
+
+
+def _of_message(message: Message, family: Family) -> Iterator[Piece]:
+    source = f"line {message.line}" if message.line else message.id
+    for block in message.blocks:
+        if isinstance(block, Text):
+            yield from _of_text(block, message, family, source)
+        else:
+            tag, text = _said(block)
+            made = piece(message.role, tag, text, source=source, why=CONVERSATION[tag])
+            yield msgspec.structs.replace(made, tokens=estimate_message(msgspec.structs.replace(message, blocks=(block,))))
+
+
+def _of_text(block: Text, message: Message, family: Family, source: str) -> Iterator[Piece]:
+    if message.role == "assistant":
+        kind = identify(block.text, "assistant", family)
+        tag, why = (kind.tag, kind.when) if kind else ("reply", CONVERSATION["reply"])
+        yield piece("assistant", tag, block.text, source=source, why=why)
+        return
+    for kind, text in pieces_of(block.text, message.role, family):
+        tag, why = (kind.tag, kind.when) if kind else _untagged(message, block)
+        yield piece(message.role, tag, text, source=source, why=why)
+
+
+def _untagged(message: Message, block: Text) -> tuple[str, str]:
+    """The name of a text that no tag tells of."""
+    if message.role in _UNTAGGED:
+        return _UNTAGGED[message.role], "known by its role alone: it has no tag"
+    origin = block.origin or message.origin
+    if origin in {Origin.USER, Origin.TOOL}:
+        return "prompt", CONVERSATION["prompt"]
+    return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
+
+
+def _said(block: Block) -> tuple[str, str]:
+    """What a block that is no text is, and how it is shown."""
+    match block:
+        case Thinking(text=text):
+            return "thinking", text
+        case RedactedThinking():
+            return "thinking", "[withheld by the provider]"
+        case ToolUse(name=name, input=given, arguments=arguments):
+            return "tool_use", f"{name} {arguments if arguments is not None else msgspec.json.encode(given).decode()}"
+        case ToolResult():
+            return "tool_result", block.text
+        case Unknown(kind=kind):
+            return "media", f"[{kind}]"
+        case _:
+            return "media", f"[{type(block).__name__.lower()}]"
