@@ -45,8 +45,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     compaction: CompactionSettings = CompactionSettings()
     auto_memory: AutoMemorySettings = AutoMemorySettings()
     recall: RecallSettings = RecallSettings()
-    skills: SkillsSettings = SkillsSettings()
     context: ContextSettings = ContextSettings()
+    skills: SkillsSettings = SkillsSettings()
 
 
 class Layer(Struct, frozen=True):
