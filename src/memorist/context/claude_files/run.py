@@ -94,6 +94,8 @@ class _Reader:
         while waiting and len(seen) < _LINKS:
             below = waiting.pop(0)
             try:
+                if self._files.facts(below) is None:
+                    continue
                 real = self._files.resolve(below)
                 facts = self._files.facts(real)
                 if real in seen or facts is None or not facts.is_folder:
