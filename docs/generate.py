@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from memorist.cli.main import commands
+from memorist.context.rows import FILE_NATIVE, ROLLOUT, Row
 from memorist.settings import Settings
 
 DOCS = Path(__file__).parent
@@ -46,11 +47,22 @@ def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
     return {match.group(1): " ".join(match.group(2).split()).replace("|", "\\|") for match in found}
 
 
+def tags_of(rows: tuple[Row, ...]) -> list[str]:
+    """One row for each tag of a family."""
+    lines = ["| tag | role | opens with | recognised by | counts as | when |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        form = f"`{row.opening.strip().replace(chr(10), ' ')}`" if row.opening else "no tag"
+        role = f"{row.role}, own message" if row.apart else row.role
+        lines.append(f"| `{row.tag}` | {role} | {' '.join(form.split())} | {row.known} | {row.origin.value} | {row.when} |")
+    return lines
+
+
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
         "commands": "\n".join(help_of(commands, "memorist")),
         "settings": "\n".join(["| setting | default | meaning |", "|---|---|---|", *settings_of(Settings, "")]) + "\n",
+        "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
     }
     texts = {}
     for name, body in parts.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from memorist.compaction.recorded import recorded_at
 from memorist.configuration import load_settings
 from memorist.context.piece import LeftOut, Piece, Section
 from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.rows import TABLE
 from memorist.context.run import first_context, memory_section
 from memorist.context.settings import Family
 from memorist.errors import UsageError
@@ -28,6 +29,8 @@ from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 from memorist.store.lines import LineFile
 
+_AFTERWARDS = {"recommended_plugins", "local-command-caveat"}
+"""The first row of each family that is the user's side, or comes later."""
 _PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "tool_result": "results", "media": "pictures"}
 
 
@@ -129,7 +132,15 @@ def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left
         for missed in left_out:
             click.echo(f"  {_short(missed.source)}\n      {_short(missed.why)}")
     if place.is_dir():
-        click.echo("\nThe host's own instructions and tools are not counted. --json shows the texts.")
+        click.echo(f"\nA host adds its own, where it has them, each in its place: {', '.join(_absent(family, pieces))}.")
+    click.echo("\n--json shows the texts.")
+
+
+def _absent(family: Family, pieces: Sequence[Piece]) -> list[str]:
+    """What the first context has a place for and nobody gave."""
+    there = {each.tag for each in pieces}
+    rows = takewhile(lambda kind: kind.tag not in _AFTERWARDS, (kind for kind in TABLE if kind.family == family))
+    return [kind.tag for kind in rows if kind.tag not in there and kind.tag != "boundary"]
 
 
 def _summed(rows: Iterable[Piece]) -> str:
