@@ -92,7 +92,7 @@ def test_a_person_can_read_it(project: Path) -> None:
     """Paths as people write them, a sum first, what is missing last."""
     text = run("context", ".", cwd=project)
 
-    assert text.startswith("what memorist would say first in this folder, file-native family: about ")
+    assert text.startswith("What memorist would say first in this folder, file-native family: about ")
     assert "system-reminder  notes.md" in text
     assert "imported" in text
     assert "outside the project" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, takewhile
@@ -116,9 +117,8 @@ def _json(family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence
 
 
 def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> None:
-    total = sum(each.tokens for each in pieces)
-    what = "what memorist would say first in this folder" if place.is_dir() else f"the context at turn {turn}"
-    click.echo(f"{what}, {family} family: about {total:,} tokens\n")
+    what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {turn}"
+    click.echo(f"{what}, {family} family: about {sum(each.tokens for each in pieces):,} tokens\n")
     width = max([len(each.tag) for each in pieces if each.tag not in CONVERSATION], default=0)
     for said, run in groupby(pieces, key=lambda each: each.tag in CONVERSATION):
         rows = list(run)
@@ -132,7 +132,8 @@ def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left
         for missed in left_out:
             click.echo(f"  {_short(missed.source)}\n      {_short(missed.why)}")
     if place.is_dir():
-        click.echo(f"\nA host adds its own, where it has them, each in its place: {', '.join(_absent(family, pieces))}.")
+        absent = f"A host adds its own, where it has them, each in its place: {', '.join(_absent(family, pieces))}."
+        click.echo("\n" + textwrap.fill(absent, 100, break_on_hyphens=False))
     click.echo("\n--json shows the texts.")
 
 
