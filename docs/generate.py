@@ -1,9 +1,14 @@
-"""Write the parts of the documents that come from the code: every command's help, and every setting. `make docs` runs it; a test checks it."""
+"""Write the parts of the documents that come from the code: every command's help, every setting, and the attacks that the tests play.
+
+`make docs` runs it; a test checks it.
+"""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import click
@@ -57,10 +62,36 @@ def tags_of(rows: tuple[Row, ...]) -> list[str]:
     return lines
 
 
+ENDS = {
+    "withheld": "not shown; `memorist memory check` says why",
+    "left out": "the line or the file is left out of what is shown",
+    "shown as data": "shown inside the frame, what would end or forge it made harmless",
+}
+
+
+def attacks_of(tests: Path) -> list[str]:
+    """The attacks that the tests play, by the way they come in, and how each ends; then what is tried on memories that are there."""
+    found = runpy.run_path(str(tests / "catalogue.py"))
+    rows = [(each.channel, each.name, "waits in the inbox, or is refused") for each in found["ORDERS"]]
+    rows += [(each.channel, each.name, "nothing is kept") for each in found["TYPED"]]
+    rows += [(each.channel, each.name, ENDS[each.ends]) for each in found["DROPPED"]]
+    parts = ["| comes in by | attack | how it ends |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in sorted(rows)), ""]
+    parts += [
+        "An obedient model writes each order that comes from outside in these ways:",
+        "",
+        *(f"- {way}" for way in found["ways"]("")),
+        "",
+    ]
+    tree = ast.parse((tests / "test_existing.py").read_text("utf-8"))
+    told = [ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("test_")]
+    return [*parts, "Memories that are there, and what stands around them:", "", *(f"- {' '.join(text.split())}" for text in told)]
+
+
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
         "commands": "\n".join(help_of(commands, "memorist")),
+        "attacks": "\n".join(attacks_of(DOCS.parent / "tests" / "attacks")) + "\n",
         "settings": "\n".join(["| setting | default | meaning |", "|---|---|---|", *settings_of(Settings, "")]) + "\n",
         "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
     }

@@ -13,7 +13,7 @@ from memorist.core.messages import Message, Origin
 from memorist.errors import StoreError
 from memorist.forks.spec import ParentCall
 from memorist.recall.choose import tools_used
-from memorist.recall.run import Recall
+from memorist.recall.run import SHOWN, Recall
 from memorist.view import View
 
 
@@ -53,9 +53,9 @@ class Memories:
         if self.recall is not None:
             self.recall.compacted()
 
-    def resumed(self, shown: Sequence[str]) -> None:
-        """A former process showed these texts already."""
-        if self.recall is not None and shown:
+    def resumed(self, view: View) -> None:
+        """The first request of this process: what a former one had shown stands in the window, as far as the host's history still has its place."""
+        if self.recall is not None and (shown := view.own(SHOWN)):
             self.recall.resumed(shown)
 
     def show(self, view: View, messages: Sequence[Message]) -> None:
@@ -70,11 +70,16 @@ class Memories:
                 view.insert(message)
 
     def _open(self, view: View, recall: Recall) -> None:
+        if not recall.index_due:
+            return
+        # Before the first reply, and after a compaction, nothing at the front is in the provider's cache; else the front stays as it is.
+        first = self._made_anew or not view.begun
+        if not (first or view.open_for_more):
+            return
         opening = recall.opening()
         if opening is None:
             return
-        # Before the first reply, and after a compaction, nothing at the front is in the provider's cache; else the front stays as it is.
-        if self._made_anew or not view.begun:
+        if first:
             view.insert_first(opening)
         else:
             view.insert(opening)

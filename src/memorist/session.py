@@ -42,7 +42,7 @@ class Session:
         self._history = HostHistory(self._codec, journal.known)
         window = Window(self._codec, self._history)
         self._view = View(window, self._history, journal.compactor, layout=journal.layout, files=journal.world.files)
-        journal.memories.resumed(self._view.inserted())
+        self._resumed = False
         self._request: JsonObject | None = None
         self._last: JsonObject | None = None
         self._spent: JsonObject | None = None
@@ -99,6 +99,9 @@ class Session:
         for message in news.messages:
             self._journal.take(message)
         self._view.take(news)
+        if not self._resumed:
+            self._resumed = True
+            self._journal.memories.resumed(self._view)
         self._know(request)
         self._tried_again = False
         if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
@@ -213,7 +216,10 @@ class Session:
             return None
         self._tried_again = True
         done = await self._fit(forced=True)
-        return self._to_send(self._request) if done is not None and done.result is not None else None
+        if done is None or done.result is None:
+            return None
+        self._journal.memories.show(self._view, ())
+        return self._to_send(self._request)
 
     async def _fit(self, *, manual: Strategy | None = None, instructions: str = "", forced: bool = False) -> Done | None:
         call = Call(

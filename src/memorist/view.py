@@ -128,8 +128,12 @@ class View:
             self._files.append(self._layout.inserts, line)
 
     def insert_first(self, message: Message) -> None:
-        """Show a message of ours before all others; for a window that no request has shown yet, or that was just made anew."""
-        self._show([message, *self._window.messages])
+        """Show a message of ours before all others but the host's instructions, which many providers want first; for a window that no request has shown
+        yet, or that was just made anew.
+        """
+        order = self._window.messages
+        at = next((index for index, each in enumerate(order) if each.role not in ("system", "developer")), len(order))
+        self._show([*order[:at], message, *order[at:]])
 
     @property
     def begun(self) -> bool:
@@ -202,22 +206,28 @@ class View:
             pass
         return found
 
-    def inserted(self) -> list[str]:
-        """Texts of ours that a former process showed and this one shows again."""
-        return [each.message.text for each in self._inserted] + [kept.own.text for kept in self._saved if kept.own is not None]
+    def own(self, start: str) -> list[str]:
+        """Texts of the messages that are shown whose ids begin so."""
+        return [message.text for message in self._window.messages if message.id.startswith(start)]
 
     def _put_back(self) -> None:
         """Show again, where it stood, what a former process had shown beside the host's messages."""
         inserted, self._inserted = self._inserted, []
         if not inserted:
             return
-        order = list(self._window.messages)
+        shown = self._window.messages
+        last = {message.id: index for index, message in enumerate(shown)}
+        there = {
+            (message.id, message.text) for message in shown
+        }  # the window was saved with them, and the process killed before it said so
+        after: dict[int, list[Message]] = {}
         for each in inserted:
-            at = next((index for index in range(len(order) - 1, -1, -1) if order[index].id == each.after), None)
-            if at is not None:
-                order.insert(at + 1, each.message)
-        if len(order) > len(self._window.messages):
-            self._show(order)
+            at = last.get(each.after)
+            if at is not None and (each.message.id, each.message.text) not in there:
+                after.setdefault(at, []).append(each.message)
+                last[each.message.id] = at
+        if after:
+            self._show([one for index, message in enumerate(shown) for one in (message, *after.get(index, ()))])
 
     def _take_up(self, entries: Sequence[Entry]) -> None:
         """Show what the last process had shown, where the host's history still holds it, and then what came after."""

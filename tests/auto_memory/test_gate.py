@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from auto_memory.conftest import memory
 from memorist.auto_memory.changes import Actor, Change
 from memorist.auto_memory.evidence import Evidence, comes_from_outside, evidence, quoted_in
-from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, fingerprint, judge, unsafe
+from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.kinds import Trust
+from memorist.auto_memory.shown import seal
 from memorist.auto_memory.topic import Provenance, encode, parse, with_provenance
 from memorist.core.messages import Message, Origin, Text, ToolResult
 
@@ -114,7 +115,7 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
     assert isinstance(judged(planted, actor=actor), Doubtful)
     assert isinstance(judged(planted, actor="user"), Accepted)
     assert unsafe(parse("a.md", planted), ())
-    assert not unsafe(parse("a.md", planted), (fingerprint(parse("a.md", planted).body),))
+    assert not unsafe(parse("a.md", planted), (seal(parse("a.md", planted)),))
 
 
 @pytest.mark.covers("SF-2")

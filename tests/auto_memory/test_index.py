@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.index import Index, IndexLimits, Uses, build, pointed_at
@@ -74,6 +74,7 @@ def test_building_again_changes_nothing() -> None:
 
 
 @pytest.mark.covers("AM-3")
+@example([("a", ""), ("aa", "")], "0\r0", 3, 400)
 @given(
     st.lists(st.tuples(st.text("abc/é", min_size=1, max_size=8), st.text(max_size=400)), max_size=60),
     st.text(max_size=2_000),

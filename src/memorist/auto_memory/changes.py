@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, get_args
 
 from msgspec import Struct
 
 from memorist.auto_memory.manifest import INDEX_NAME
+from memorist.auto_memory.scanned import one_line
 from memorist.forks.permissions import path_problem, same_name
 
 Actor = Literal["user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "memorist", "other"]
@@ -35,12 +36,33 @@ class Why(Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
+HEADLINE = 120
+"""Characters of the line that tells a change, about what a terminal shows beside date and actor."""
+
+
+def headline(verb: str, what: str) -> str:
+    """One line that tells a change, cut with a mark where it is long."""
+    text = " ".join(f"{verb}: {what}".split())
+    return text if len(text) <= HEADLINE else text[: HEADLINE - 1].rstrip() + "…"
+
+
+class Pending(Struct, frozen=True, kw_only=True):
+    """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
+
+    why: Why
+    after: dict[str, str]
+    """Path to blob id; empty for a file that goes."""
+    undoes: str = ""
+
+
 _ACTORS: dict[str, Actor] = {name: name for name in get_args(Actor)}
 _TRAILERS = ("Actor", "Session", "Message", "Quote", "Undoes")
 
 
-def commit_text(why: Why, undoes: str = "") -> str:
-    """The history's message for a change: one line, then trailers."""
+def commit_text(why: Why, undoes: str = "", paths: Iterable[str] = ()) -> str:
+    """The history's message for a change: one line, then trailers. `paths` are the files that it changed: named there, so that a log need not compare
+    all files before and after each change.
+    """
     lines = [_line(why.what) or "change", "", f"Actor: {why.actor}"]
     if why.session:
         lines.append(f"Session: {_line(why.session)}")
@@ -49,6 +71,9 @@ def commit_text(why: Why, undoes: str = "") -> str:
         lines.append(f"Quote: {_line(why.quote)}")
     if undoes:
         lines.append(f"Undoes: {undoes}")
+    named = sorted(paths)
+    if all(one_line(path) for path in named):
+        lines += [f"File: {path}" for path in named]
     return "\n".join(lines) + "\n"
 
 
@@ -72,6 +97,11 @@ def read_commit_text(text: str) -> tuple[Why, str]:
         quote=next(iter(found["Quote"]), ""),
     )
     return why, next(iter(found["Undoes"]), "")
+
+
+def named_paths(text: str) -> tuple[str, ...]:
+    """The files that a change's message names, sorted; none where it was written without them."""
+    return tuple(sorted(line.removeprefix("File: ") for line in text.split("\n") if line.startswith("File: ")))
 
 
 def bad_path(path: str, present: tuple[str, ...] | frozenset[str] = frozenset()) -> str | None:

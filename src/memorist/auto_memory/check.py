@@ -8,13 +8,14 @@ from msgspec import Struct
 
 from memorist.auto_memory.gate import unsafe
 from memorist.auto_memory.index import Index, pointed_at
-from memorist.auto_memory.manifest import INDEX_NAME, is_memory
+from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, is_memory, unreadable_name
 from memorist.auto_memory.said_same import same_rule
-from memorist.auto_memory.scanned import MAX_FILE
+from memorist.auto_memory.scanned import one_line
+from memorist.auto_memory.shown import presentable
 from memorist.auto_memory.topic import Topic
 from memorist.forks.permissions import same_name
 from memorist.ports import FileFacts
-from memorist.safety.hidden import hidden
+from memorist.safety.hidden import hidden, visible
 from memorist.safety.secrets import find_secrets
 
 
@@ -30,7 +31,8 @@ def check(
     topics: Sequence[Topic], files: Sequence[tuple[str, FileFacts]], *, index: str, built: Index, reviewed: Collection[str] = ()
 ) -> tuple[Problem, ...]:
     """Everything that is wrong, by path."""
-    found = [*_files(files), *_names(topics), *_index(index, built, {topic.path for topic in topics})]
+    paths = {topic.path for topic in topics}
+    found = [*_files(files), *_names(topics), *_index(index, built, paths), *_own_lines(built, paths)]
     for topic in topics:
         found += _topic(topic, reviewed)
     found += _repeated(topics)
@@ -40,7 +42,10 @@ def check(
 def _files(files: Sequence[tuple[str, FileFacts]]) -> list[Problem]:
     found = []
     for path, facts in files:
-        if facts.is_link:
+        if not one_line(path) or (facts.is_file and path.endswith(".md") and unreadable_name(path)):
+            shown = visible(path.encode("unicode_escape", "replace").decode() if not one_line(path) else path)
+            found.append(Problem(shown, "its name holds a line break or signs that cannot be seen, and it is not read", "rename it"))
+        elif facts.is_link:
             found.append(Problem(path, "it is a link and is not read", "put the file itself here"))
         elif facts.is_file and path.endswith(".md") and facts.size > MAX_FILE:
             found.append(Problem(path, f"it has {facts.size:,} bytes and is neither searched nor recorded", "split it"))
@@ -74,6 +79,13 @@ def _index(index: str, built: Index, paths: Collection[str]) -> list[Problem]:
         what = f"{len(built.left_out)} memories do not fit (limit of {built.over}), the first of them {built.left_out[0]}"
         found.append(Problem(INDEX_NAME, what, "forget what is of no use, or raise auto_memory.index_lines"))
     return found
+
+
+def _own_lines(built: Index, paths: Collection[str]) -> list[Problem]:
+    """Lines of the index that are left out when it is shown; those of memories that are withheld are told with the memory."""
+    gone = len(built.text.splitlines()) - presentable(built, paths).lines
+    what = f"{gone} of its lines read like orders planted for an agent, and are not shown"
+    return [Problem(INDEX_NAME, what, "say it in other words, or keep it as a memory: `memorist memory add`")] if gone > 0 else []
 
 
 def _topic(topic: Topic, reviewed: Collection[str]) -> list[Problem]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 from msgspec import Struct
 
+from memorist.auto_memory.own_words import own_words
 from memorist.core.messages import Message, Origin, Text
 from memorist.formats.harness import typed_text
 
@@ -17,11 +19,27 @@ SHARE = 0.5
 MIN_QUOTE = 3
 """Words or signs of the shortest quote that proves anything; in Chinese each sign counts."""
 
+SHARED = 2
+"""Words of meaning that a quote must share with the memory that rests on it."""
+SHORT = 3
+"""Words of the shortest sentence that can be told to come from somewhere."""
+
+_EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the that this it about of to for i you we my our your is are be was as on in at and or please me could would can will do does"
+        " what how why when with from by if not no so have has look 的 了 是 我 你 在 请 吗 这 那 和 一 不 有 要 帮 看 下 个",
+    )
+)
+"""Words that say nothing of what is meant."""
+_SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+_ADDRESS = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|[\w.+-]+@[\w-]+\.\w+", re.IGNORECASE)
+_FILE = re.compile(r"[\w-]+\.(?:md|py|js|ts|go|rs|toml|ya?ml|json|txt|sh|cfg|ini|sql|html|css|lock)", re.IGNORECASE)
 _OUTSIDE = frozenset({Origin.TOOL, Origin.AGENT, Origin.NOTIFICATION})
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What was said since memories were extracted last. `user`: message id and typed text; `outside`: tool results, other agents, notices."""
+    """What was said. `user`: message id and the person's own words; `outside`: tool results, other agents, notices, and what the person quoted."""
 
     session: str = ""
     user: tuple[tuple[str, str], ...] = ()
@@ -38,8 +56,11 @@ def evidence(session: str, messages: Iterable[Message]) -> Evidence:
             outside.append(message.text)
         elif message.origin is Origin.USER:
             typed = typed_words(message)
-            if typed:
-                user.append((message.id, typed))
+            own = own_words(typed)
+            if own:
+                user.append((message.id, own))
+            if plain(own) != plain(typed):
+                outside.append(typed)
     return Evidence(session=session, user=tuple(user), outside=tuple(outside))
 
 
@@ -49,6 +70,11 @@ def typed_words(message: Message) -> str:
         return ""
     parts = [typed_text(block.text) for block in message.blocks if isinstance(block, Text) and block.origin in (None, Origin.USER)]
     return "\n".join(part.strip() for part in parts if part.strip())
+
+
+def all_typed(session: str, message: Message) -> Evidence:
+    """What stands behind words that code found in one message: all that the person typed, since code told quotations apart already."""
+    return Evidence(session=session, user=((message.id, typed_words(message)),))
 
 
 def plain(text: str) -> str:
@@ -110,3 +136,39 @@ def _found(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]]:
         return set()
     stream = " " + " ".join(words(plain(source))) + " "
     return {run for run in wanted if f" {' '.join(run)} " in stream}
+
+
+def bears_on(quote: str, text: str) -> bool:
+    """Whether a quote says something of what a memory says: a true quote lends its weight to nothing else.
+
+    Between a script without blanks and one with them words cannot be compared, and the answer is yes.
+    """
+    mine, theirs = _content(quote), _content(text)
+    if any(map(_is_sign, mine)) != any(map(_is_sign, theirs)):
+        return True
+    return len(mine & theirs) >= min(SHARED, len(mine))
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word[:5] for word in words(plain(text)) if word not in _EMPTY)
+
+
+def _is_sign(word: str) -> bool:
+    return "\u3040" <= word[0] <= "\uffff"
+
+
+def borrowed(text: str, said: Evidence) -> tuple[str, ...]:
+    """The sentences of a text that come from elsewhere: word for word, or with an address (site, mail) that only stands there."""
+    if not said.outside:
+        return ()
+    typed = " ".join(text.casefold() for _, text in said.user)
+    sources = " ".join(said.outside).casefold()
+    found = []
+    for sentence in _SENTENCE.split(text):
+        if len(words(plain(sentence))) >= SHORT and comes_from_outside(sentence, said):
+            found.append(sentence)
+            continue
+        named = [name for name in _ADDRESS.findall(sentence.casefold()) if not _FILE.fullmatch(name)]
+        if any(name in sources and name not in typed for name in named):
+            found.append(sentence)
+    return tuple(found)

@@ -13,17 +13,22 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import Actor, Change
-from memorist.auto_memory.evidence import MIN_QUOTE, Evidence, comes_from_outside, plain, quoted_in
+from memorist.auto_memory.changes import Actor, Change, bad_path
+from memorist.auto_memory.evidence import MIN_QUOTE, Evidence, bears_on, borrowed, comes_from_outside, plain, quoted_in
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
-from memorist.auto_memory.topic import Provenance, Topic, encode, parse, with_provenance
+from memorist.auto_memory.manifest import MAX_FILE
+from memorist.auto_memory.shown import BY_PERSON, doubts, orders, seal, told, unbacked_grant
+from memorist.auto_memory.topic import Provenance, Topic, encode, parse, with_header, with_provenance
+from memorist.safety.folding import fold
+from memorist.safety.granting import waives
 from memorist.safety.hidden import hidden, visible
 from memorist.safety.instructing import instructs
-from memorist.safety.orders import planted
 from memorist.safety.secrets import redact
 
 BY_A_PERSON: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
 """Writers that are the person: their word needs no second one."""
+BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent"})
+"""Writers that may do what the last text they read told them."""
 
 
 class Accepted(Struct, frozen=True):
@@ -60,29 +65,58 @@ class Case(Struct, frozen=True, kw_only=True):
     now: str = ""
     """ISO 8601, UTC."""
     reviewed: Collection[str] = ()
-    """Fingerprints of texts that the person accepted before."""
+    """Seals of memories that the person accepted before."""
+    present: Collection[str] = ()
+    """Paths that are there, for a model's writes: a look-alike of one of them is refused."""
 
 
 def fingerprint(text: str) -> str:
-    """A name for a memory's text below its header, by which an accepted one is known again."""
+    """A name for a memory's text below its header, by which the same text is known again."""
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def judge(change: Change, case: Case) -> Verdict:
     """Judge one change."""
+    problem = _unwritable(change, case)
+    if problem:
+        return Refused(change.path, (problem,))
     if change.after is None:
         return _removal(change, case)
     topic = parse(change.path, change.after)
     shown, remarks = _cleaned(topic)
     if not shown.body.strip():
         return Refused(change.path, ("it would be empty",))
+    shown, remarks = _unpinned(shown, change, case, remarks)
     trust, provenance = _origin(shown, change, case)
     made = with_provenance(shown, provenance)
     cleaned = Change(path=change.path, before=change.before, after=encode(made.text()))
-    if case.actor in BY_A_PERSON or fingerprint(made.body) in case.reviewed:
+    if case.actor in BY_A_PERSON:
         return Accepted(cleaned, trust, remarks)
-    reasons = (*_orders(topic), *_unbacked(made, change, trust, case.actor))
+    reasons = _overwrites(made, change, trust, case.actor)
+    if seal(made) not in case.reviewed:
+        reasons = (*orders(topic), *reasons, *_unbacked(made, change, trust, case))
     return Doubtful(cleaned, trust, (*reasons, *remarks)) if reasons else Accepted(cleaned, trust, remarks)
+
+
+def _unwritable(change: Change, case: Case) -> str:
+    """Why a model's change can never be a memory: it is refused alone, and keeps the others of the same answer from nothing."""
+    if case.actor not in BY_A_MODEL:
+        return ""
+    problem = bad_path(change.path, frozenset(case.present))
+    if problem:
+        return problem
+    if change.after is not None and len(change.after) > MAX_FILE:
+        return f"it would have {len(change.after):,} bytes, more than a memory may have ({MAX_FILE:,})"
+    mine = fold(change.path).text
+    twin = next((path for path in case.present if path != change.path and fold(path).text == mine), "")
+    return f"there is {twin}, and the two names look alike" if twin else ""
+
+
+def _unpinned(topic: Topic, change: Change, case: Case, remarks: tuple[str, ...]) -> tuple[Topic, tuple[str, ...]]:
+    """Only the person pins."""
+    if case.actor not in BY_A_MODEL or not topic.pinned or (change.before is not None and parse(change.path, change.before).pinned):
+        return topic, remarks
+    return with_header(topic, {"pinned": None}), (*remarks, "its pin was taken out")
 
 
 def _removal(change: Change, case: Case) -> Verdict:
@@ -115,7 +149,9 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
     # The quote of the memory as it was proves nothing for what is new in it.
     new_words = bool(claimed.quote) and plain(claimed.quote) != plain(before.quote)
     messages = quoted_in(claimed.quote, case.said, shortest=shortest) if new_words else ()
-    same = change.before is not None and parse(change.path, change.before).body == topic.body
+    if messages and case.actor != "said" and not bears_on(claimed.quote, told(topic)):
+        messages = ()
+    same = change.before is not None and told(parse(change.path, change.before)) == told(topic)
     trust: Trust
     if case.actor in BY_A_PERSON:
         trust, quote = (before.trust if same and before.trust is not Trust.UNKNOWN else Trust.REVIEWED), claimed.quote
@@ -125,6 +161,8 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
         trust, quote, messages = before.trust, before.quote, before.messages
     else:
         trust, quote = _unquoted(topic, case), ""
+        if trust is Trust.DERIVED and before.trust in (Trust.OUTSIDE, Trust.UNKNOWN) and change.before is not None:
+            trust = before.trust  # a new wording does not make it the session's own
     provenance = replace(
         before,
         session=case.said.session or before.session or (claimed.session if case.actor in BY_A_PERSON else ""),
@@ -143,37 +181,54 @@ def _unquoted(topic: Topic, case: Case) -> Trust:
         return Trust.IMPORTED
     if case.actor == "dream":
         return Trust.DERIVED
-    return Trust.OUTSIDE if comes_from_outside(topic.body, case.said) else Trust.DERIVED
+    return Trust.OUTSIDE if comes_from_outside(topic.body, case.said) or comes_from_outside(told(topic), case.said) else Trust.DERIVED
 
 
-def _orders(topic: Topic) -> tuple[str, ...]:
-    """Signs of a planted order; looked for in the text as it came, since what hides it is a sign itself."""
-    found = planted(topic.text())
-    return tuple(f"it reads like an order planted for an agent ({rule})" for rule in sorted({finding.rule for finding in found}))
+def _overwrites(topic: Topic, change: Change, trust: Trust, actor: Actor) -> tuple[str, ...]:
+    before = parse(change.path, change.before) if change.before is not None else None
+    if before is None or before.provenance.trust not in BY_PERSON or actor == "dream":
+        return ()
+    new_words = trust is Trust.STATED and plain(topic.provenance.quote) != plain(before.provenance.quote)
+    if new_words or _same(before, topic):
+        return ()
+    return ("it would change what the person stated, without new words of the person",)
 
 
-def _unbacked(topic: Topic, change: Change, trust: Trust, actor: Actor) -> tuple[str, ...]:
+def _unbacked(topic: Topic, change: Change, trust: Trust, case: Case) -> tuple[str, ...]:
     reasons = []
     before = parse(change.path, change.before) if change.before is not None else None
-    stated = before is not None and before.provenance.trust in (Trust.STATED, Trust.REVIEWED)
-    if before is not None and stated and before.body != topic.body and trust is not Trust.STATED and actor != "dream":
-        reasons.append("it would change what the person stated, without new words of the person")
-    if (
-        topic.kind in ABOUT_THE_PERSON
-        and trust in (Trust.DERIVED, Trust.OUTSIDE)
-        and not (before is not None and before.body == topic.body)
-    ):
+    unchanged = before is not None and _same(before, topic)
+    if topic.kind in ABOUT_THE_PERSON and trust in (Trust.DERIVED, Trust.OUTSIDE, Trust.UNKNOWN) and not unchanged:
         reasons.append(f"a memory of kind {topic.kind} speaks for the person, and no words of the person are quoted that say it")
-    elif trust is Trust.OUTSIDE and instructs(topic.body):
+    elif not unchanged and _told_from_outside(topic, before, trust, case):
         reasons.append("it tells the reader what to do, and it came from a tool, a web page or another agent")
-    return tuple(reasons)
+    return (*reasons, *(() if unchanged else unbacked_grant(topic, trust)))
 
 
-def unsafe(topic: Topic, reviewed: Collection[str]) -> tuple[str, ...]:
-    """Why a memory on disk is not shown to a model; empty when it may be. The check at load: files can be changed past the gate."""
-    if fingerprint(topic.body) in reviewed:
-        return ()
-    return _orders(topic)
+def _told_from_outside(topic: Topic, before: Topic | None, trust: Trust, case: Case) -> bool:
+    """Whether something in it that came from elsewhere tells the reader what to do, however much else stands around it."""
+    text = told(topic)
+    known = plain(told(before)) if before is not None else ""
+    taken = (sentence for sentence in borrowed(text, case.said) if plain(sentence) not in known)
+    return (trust is Trust.OUTSIDE and _binds(text)) or any(map(_binds, taken))
+
+
+def _binds(text: str) -> bool:
+    return instructs(text) or waives(text)
+
+
+def _same(one: Topic, other: Topic) -> bool:
+    """Whether two states of a memory are the same in all that decides what it says and whether it is shown."""
+    return (told(one), one.kind, one.provenance.status, one.pinned) == (told(other), other.kind, other.provenance.status, other.pinned)
+
+
+def unsafe(topic: Topic, reviewed: Collection[str], trust: Trust | None = None) -> tuple[str, ...]:
+    """Why a memory on disk is not shown to a model; empty when it may be. The check at load: files can be changed past the gate.
+
+    `trust` where the file's own claim is not to be believed.
+    """
+    found = doubts(topic, trust)
+    return () if found and seal(topic) in reviewed else found
 
 
 def merged_reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:

@@ -15,12 +15,13 @@ from msgspec import Struct
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.manifest import DAY, Head
 
-_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path>[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
+_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>|.+?\.md|[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
+_BRACKETED = re.compile(r"[\s()]")
 _MARK = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
 """Recency halves in this time; a memory that was used last month still counts more than one that never was."""
-_PLACE = 24
-"""Characters kept of the index line for `- [](` and the dash between."""
+_HOOK = 70
+"""Characters that a hook has at least, however long title and path are: it is what a memory is chosen by."""
 
 
 class Uses(Struct, frozen=True):
@@ -71,7 +72,7 @@ def build(heads: Sequence[Head], present: str, *, uses: Mapping[str, Uses], now:
     ranked = sorted(active, key=lambda head: (-value(head, uses.get(head.path, Uses()), now), head.path))
     top = _fitting(kept, limits)
     pointers = {head.path: _pointer(head, own.get(head.path), limits.line) for head in ranked}
-    chosen = _chosen([(head.path, pointers[head.path]) for head in ranked], top, limits)
+    chosen = _chosen([(head.path, pointers[head.path]) for head in ranked], top, limits, cut=len(top) < len(kept))
     left_out = [head.path for head in ranked if head.path not in chosen]
     lines = [*top, *(pointers[head.path] for head in ranked if head.path in chosen)]
     full = len(lines) + 1 >= limits.lines
@@ -95,8 +96,8 @@ def _parts(present: str) -> tuple[list[str], dict[str, str]]:
     own: dict[str, str] = {}
     for line in present.splitlines():
         match = _POINTER.match(line)
-        if match and match["path"].endswith(".md"):
-            own.setdefault(match["path"].removeprefix("./"), line.strip())
+        if match and (path := match["path"].strip("<>")).endswith(".md"):
+            own.setdefault(path.removeprefix("./"), line.strip())
         elif not line.startswith(_MARK):
             kept.append(line.rstrip())
     while kept and not kept[-1]:
@@ -128,9 +129,10 @@ def _pointer(head: Head, present: str | None, width: int) -> str:
 
 def _shortened(title: str, path: str, hook: str, width: int) -> str:
     title = _cut(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
-    room = max(_PLACE, width - len(title) - len(path) - 8)
+    room = max(_HOOK, width - len(title) - len(path) - 8)
     hook = _cut(hook, room)
-    return f"- [{title}]({path})" + (f" — {hook}" if hook and hook != title else "")
+    # A name with blanks or brackets stands in angle brackets, as Markdown has it.
+    return f"- [{title}]({f'<{path}>' if _BRACKETED.search(path) else path})" + (f" — {hook}" if hook and hook != title else "")
 
 
 def _cut(text: str, room: int) -> str:
@@ -138,10 +140,10 @@ def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(1, room - 1)].rstrip() + "…"
 
 
-def _chosen(pointers: Sequence[tuple[str, str]], top: list[str], limits: IndexLimits) -> set[str]:
-    """The paths whose lines fit beside what is kept, in order of value; a line that is too long makes room for the next."""
+def _chosen(pointers: Sequence[tuple[str, str]], top: list[str], limits: IndexLimits, *, cut: bool) -> set[str]:
+    """The paths whose lines fit beside what is kept, in order of value; too long a line makes room for the next. With `cut` a remark stands at the end."""
     size = sum(len(line.encode("utf-8", "replace")) + 1 for line in top)
-    whole = len(top) + len(pointers) <= limits.lines and size + sum(_bytes(line) for _, line in pointers) <= limits.size
+    whole = not cut and len(top) + len(pointers) <= limits.lines and size + sum(_bytes(line) for _, line in pointers) <= limits.size
     rows = limits.lines - len(top) - (0 if whole else 1)
     room = limits.size - size - (0 if whole else _bytes(_remark(99_999, 99_999, "lines")))
     chosen: set[str] = set()
@@ -159,6 +161,12 @@ def _bytes(line: str) -> int:
 def _remark(memories: int, lines: int, over: str) -> str:
     own = f" and {lines} lines of yours" if lines > 0 else ""
     return f"{_MARK} {memories} memories{own} do not fit here (limit of {over}); `memorist memory list` shows all -->"
+
+
+def points_to(line: str) -> str:
+    """The file that a line of the index points to; empty for a line of another kind."""
+    match = _POINTER.match(line)
+    return match["path"].removeprefix("./") if match else ""
 
 
 def pointed_at(text: str) -> tuple[str, ...]:

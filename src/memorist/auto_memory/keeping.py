@@ -24,7 +24,7 @@ _EMPTY = frozenset(
     re.findall(
         r"\w+",
         "a an the that this it about of to for i you we my your our is are be was as on in at and or please me"
-        " rule rules memory memories note notes thing things everything",
+        " what everything anything all said told asked know knew learned remembered rule rules memory memories note notes thing things",
     )
 )
 """Words that say nothing of what is meant."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.topic import Topic, parse
+from memorist.safety.data import neutralise
+from memorist.safety.hidden import visible
 
 INDEX_NAME = "MEMORY.md"
 """The index of a folder; no memory itself."""
 HEAD_BYTES = 16_384
 """Bytes read of a file for the manifest: 30 lines (claude-code.md section 7.6) of up to 500 characters."""
+MAX_FILE = 1_000_000
+"""Bytes of the largest file that is taken into the history and searched; a memory has a few hundred. Larger ones are listed and reported."""
 DAY = 86_400.0
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode categories: control, format, surrogate, line and paragraph separator."""
 
 
 class Head(Struct, frozen=True, kw_only=True):
@@ -32,6 +39,10 @@ class Head(Struct, frozen=True, kw_only=True):
     trust: Trust = Trust.UNKNOWN
     status: str = "active"
     pinned: bool = False
+    doubts: tuple[str, ...] = ()
+    """Why it is not shown to a model, unless the person accepted it; as its whole file was judged."""
+    seal: str = ""
+    """Names what it says; see `memorist.auto_memory.shown.seal`. Empty without doubts."""
     problem: str = ""
     """Why its header could not be read; empty when it could."""
 
@@ -75,6 +86,11 @@ def is_memory(path: str) -> bool:
     return parts[-1].endswith(".md") and parts[-1] != INDEX_NAME and not any(part.startswith(".") for part in parts)
 
 
+def unreadable_name(path: str) -> bool:
+    """Whether a name holds a control character, a line break or a sign that cannot be seen: in a list it could pass for several lines."""
+    return any(unicodedata.category(letter) in _UNSEEN for letter in path)
+
+
 def newest(heads: Iterable[Head], limit: int | None = None) -> list[Head]:
     """The heads, newest first; ties by path."""
     return sorted(heads, key=lambda head: (-head.modified, head.path))[:limit]
@@ -85,7 +101,7 @@ def line(head: Head) -> str:
     kind = f"[{head.kind}] " if head.kind else ""
     when = dt.datetime.fromtimestamp(max(0.0, min(head.modified, 253_402_300_799.0)), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     said = f": {head.description}" if head.description else ""
-    return f"- {kind}{head.path} ({when}){said}"
+    return neutralise(visible(f"- {kind}{head.path} ({when}){said}"))
 
 
 def manifest(heads: Sequence[Head], *, limit: int) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.changes import Actor, Change, Why
+from memorist.auto_memory.changes import Actor, Change, Why, headline
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.folder.run import MemoryFolder, Used
-from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, fingerprint, judge, unsafe
+from memorist.auto_memory.gate import BY_A_MODEL, Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.history.run import Recorded
 from memorist.auto_memory.inbox.run import Inbox, Proposal, proposal
+from memorist.auto_memory.index import Index
 from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.manifest import INDEX_NAME, Head
+from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, Head
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.shown import doubts, presentable, seal
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, moment, new_topic, parse
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryRefused, MemoryWaits
@@ -24,9 +26,13 @@ from memorist.safety.secrets import redact
 from memorist.store.layout import MemoryLayout
 
 REVIEWED_KEPT = 5_000
-"""Fingerprints of accepted texts that are remembered; the newest."""
+"""Seals of accepted memories that are remembered; the newest."""
 
 
+LOW = (Trust.OUTSIDE, Trust.UNKNOWN)
+"""Memories of these origins lend a new one none better: what is taken from them stays from outside."""
+LENDING = 500
+"""Memories of low origin, the newest, that a new one is compared with."""
 NOBODY = Evidence()
 """No session stands behind a change."""
 
@@ -67,6 +73,16 @@ class AutoMemory:
         """What each memory says of itself, sorted by path. Raises StoreError."""
         return self.folder.heads()
 
+    def shown_heads(self) -> list[Head]:
+        """Those that a model may be shown, by the judgement of the last scan and what the person accepted."""
+        reviewed = self.reviewed()
+        return [head for head in self.heads() if not head.doubts or head.seal in reviewed]
+
+    def shown_index(self) -> Index:
+        """The index as a model is shown it: without memories that are withheld and lines that read like orders."""
+        fit = {head.path for head in self.shown_heads()}
+        return presentable(self.folder.index(), fit)
+
     def write(
         self, changes: Sequence[Change], why: Why, said: Evidence | None = None, *, tell: Callable[[Event], None] | None = None
     ) -> Written:
@@ -78,37 +94,55 @@ class AutoMemory:
         by_person = why.actor in ("user", "inbox", "undo")
         if self.settings.policy == "off" and not by_person:
             return Written(refused=tuple(Refused(change.path, ("the policy is off: nothing is written",)) for change in changes))
-        case = self.case(why.actor, said or Evidence(session=why.session))
+        case = self.case(why.actor, said or Evidence(session=why.session), {change.path for change in changes})
         verdicts = [judge(change, case) for change in changes]
         waits = [verdict for verdict in verdicts if isinstance(verdict, Doubtful)]
         accepted = [verdict for verdict in verdicts if isinstance(verdict, Accepted)]
         if self.settings.policy == "review" and not by_person:
             waits += [Doubtful(each.change, each.trust, ("the policy is review", *each.remarks)) for each in accepted]
             accepted = []
+        if why.actor in ("user", "inbox"):
+            self._own(each.change for each in accepted)
         id = self.folder.apply([each.change for each in accepted], why) if accepted else ""
         written = Written(
             change=id,
             paths=tuple(each.change.path for each in accepted) if id else (),
-            waiting=tuple(self._wait(each, why) for each in waits),
+            waiting=self._wait(waits, why),
             refused=tuple(verdict for verdict in verdicts if isinstance(verdict, Refused)),
             remarks=tuple(dict.fromkeys(remark for each in accepted for remark in each.remarks)),
         )
         self._report(written, why, tell)
         return written
 
-    def case(self, actor: Actor, said: Evidence = NOBODY) -> Case:
-        """What the gate would judge a change of this actor by now."""
-        return Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
+    def case(self, actor: Actor, said: Evidence = NOBODY, changed: Collection[str] = ()) -> Case:
+        """What the gate would judge a change of this actor by now; `changed` are the paths that it writes to."""
+        given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
+        if actor not in BY_A_MODEL:
+            return given
+        heads = self.heads()
+        told = [
+            self.folder.read(head.path).body for head in heads if head.trust in LOW and head.size <= MAX_FILE and head.path not in changed
+        ]
+        said = msgspec.structs.replace(said, outside=(*said.outside, *told))
+        return msgspec.structs.replace(given, said=said, present=tuple(head.path for head in heads))
+
+    def _own(self, changes: Iterable[Change]) -> None:
+        """What the person wrote or accepted is shown, also where it reads like an order."""
+        for change in changes:
+            topic = parse(change.path, change.after or b"")
+            if doubts(topic):
+                self._keep_reviewed(seal(topic))
 
     def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
         """Put changes into the inbox for the person to decide, whatever the policy."""
         waits = [Doubtful(change, parse(change.path, change.before or b"").provenance.trust, (reason,)) for change in changes]
-        written = Written(waiting=tuple(self._wait(each, why) for each in waits))
+        written = Written(waiting=self._wait(waits, why))
         self._report(written, why, tell)
         return written
 
-    def _wait(self, verdict: Doubtful, why: Why) -> Proposal:
-        made = proposal(verdict.change, trust=verdict.trust, reasons=verdict.reasons, why=why, at=self._clock.now())
+    def _wait(self, verdicts: Sequence[Doubtful], why: Why) -> tuple[Proposal, ...]:
+        now = self._clock.now()
+        made = tuple(proposal(each.change, trust=each.trust, reasons=each.reasons, why=why, at=now) for each in verdicts)
         self.inbox.add(made)
         return made
 
@@ -125,7 +159,7 @@ class AutoMemory:
     def shown(self, path: str) -> tuple[Topic, tuple[str, ...]]:
         """A memory as a model may be shown it, and why it may not be (empty when it may). Raises InputError, StoreError."""
         topic = self.folder.read(path)
-        return topic, unsafe(topic, self.reviewed())
+        return topic, unsafe(topic, self.reviewed(), Trust.UNKNOWN if self.folder.foreign(path) else None)
 
     def free_path(self, name: str) -> str:
         """A path for a new memory of this name, with a number where the plain one is taken."""
@@ -148,11 +182,11 @@ class AutoMemory:
             body=text,
             provenance=Provenance(quote=text[:300], trust=Trust.REVIEWED),
         )
-        why = Why(actor="user", what=f"add: {description}"[:120], quote=text[:300])
+        why = Why(actor="user", what=headline("add", description), quote=text[:300])
         return self.write([Change(path=path, before=None, after=encode(made.text()))], why)
 
     def edit(self, path: str, text: str) -> Written:
-        """Another text for a memory, by the person's own hand."""
+        """Another text for a memory, by the person's own hand; the same one where the person has looked at it and it may be shown."""
         before = encode(self.folder.read(path).text())
         return self.write([Change(path=path, before=before, after=encode(text))], Why(actor="user", what=f"edit: {path}"))
 
@@ -166,12 +200,12 @@ class AutoMemory:
 
         A path that the folder has no more is looked for in the history. Raises InputError when neither has it.
         """
-        known = {path for recorded in self.folder.history.log() for path in recorded.paths}
-        gone = [path for path in paths if path not in known and path not in {head.path for head in self.heads()}]
+        known = {head.path for head in self.heads()}.union(*(recorded.paths for recorded in self.folder.history.each()))
+        gone = [path for path in paths if path not in known]
         if gone:
             raise InputError(f"neither the folder nor its history has {gone[0]}; `memorist memory list` and `log` show what there is")
         texts = [text for path in paths for text in self._ever(path)]
-        self._drop_reviewed({fingerprint(parse("x.md", encode(text)).body) for text in texts})
+        self._drop_reviewed({seal(parse("x.md", encode(text))) for text in texts})
         for waiting in self.inbox.waiting():
             if waiting.path in paths:
                 self.inbox.drop(waiting)
@@ -199,20 +233,20 @@ class AutoMemory:
             if now != then:
                 raise WriteConflict(f"{path} was changed again since; undo the later change first, or edit the file")
             changes.append(Change(path=path, before=now, after=history.data(path, before) if before else None))
-        why = Why(actor="undo", what=f"undo: {recorded.why.what}"[:120])
+        why = Why(actor="undo", what=headline("undo", recorded.why.what))
         self.folder.apply(changes, why, undoes=recorded.id)
         return recorded
 
     def last(self, start: str = "") -> Recorded:
         """The change that `undo` would take back."""
         self.folder.refresh()
-        log = self.folder.history.log()
         if start:
-            id = self.folder.history.find(start)
-            return next(each for each in log if each.id == id)
-        undone = {each.undoes for each in log if each.undoes}
-        for each in log:
-            if not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
+            return self.folder.history.change(start)
+        undone: set[str] = set()
+        for each in self.folder.history.each():
+            if each.undoes and each.id not in undone:
+                undone.add(each.undoes)
+            elif not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
                 return each
         raise NothingToDo("there is no change of memory to take back")
 
@@ -223,16 +257,26 @@ class AutoMemory:
             return None
 
     def accept(self, start: str, text: str | None = None) -> Written:
-        """Write a proposal, as it is or with another text; it leaves the inbox. Raises WriteConflict when the file changed since it was proposed."""
+        """Write a proposal, as it is or with another text; it leaves the inbox. Where the memory is already as proposed, that is all.
+
+        Raises WriteConflict when the file changed since it was proposed.
+        """
         given = self.inbox.find(start)
-        change = given.change
+        present = self._present(given.path)
+        change = given.change(present)
         if text is not None:
             change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
-        if self._present(change.path) != change.before and change.before is None:
+        if _done(change, present):
+            self.inbox.drop(given)
+            return Written()
+        if present != change.before and change.before is not None:
+            raise WriteConflict(
+                f"{change.path} changed since this was proposed; reject {given.id}, or take over what you want of it with "
+                f"`memorist memory edit {change.path}`"
+            )
+        if present is not None and change.before is None:
             change = msgspec.structs.replace(change, path=self.free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md")))
-        if change.after is not None:
-            self._keep_reviewed(fingerprint(parse(change.path, change.after).body))
-        why = msgspec.structs.replace(given.why, actor="inbox", what=f"accepted: {given.why.what}"[:120])
+        why = msgspec.structs.replace(given.why, actor="inbox", what=headline("accepted", given.why.what))
         written = self.write([change], why)
         self.inbox.drop(given)
         return written
@@ -244,7 +288,7 @@ class AutoMemory:
         return given
 
     def reviewed(self) -> tuple[str, ...]:
-        """Fingerprints of the texts that the person accepted."""
+        """Seals of the memories that the person accepted."""
         try:
             return msgspec.json.decode(self._files.read(self.where.reviewed), type=tuple[str, ...])
         except (FileNotFoundError, msgspec.DecodeError):
@@ -262,3 +306,10 @@ class AutoMemory:
     def close(self) -> None:
         """Let go of the history's files."""
         self.folder.close()
+
+
+def _done(change: Change, present: bytes | None) -> bool:
+    """Whether the file says already what the change wants it to: it was accepted before, and the process killed before the proposal left the inbox."""
+    if change.after is None or present is None:
+        return change.after is present
+    return parse(change.path, present).body == parse(change.path, change.after).body and change.before != present

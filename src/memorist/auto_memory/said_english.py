@@ -51,6 +51,12 @@ FORGETS: tuple[Saying, ...] = (
     saying("forget", r"forget (?:about )?(?P<text>what i (?:said|told you|asked)\b.+)"),
     saying(
         "forget",
+        r"forget (?P<text>(?:everything|all|anything|what) (?:that )?(?:you|i) (?:know|knew|remember|learn(?:ed|t)|saved|kept|said|told you)"
+        r" (?:about|of|on) .+)",
+    ),
+    saying("forget", r"forget (?P<text>(?:everything|anything) (?:about|on) .+)"),
+    saying(
+        "forget",
         r"(?:you (?:can|may|should) )?forget (?:about )?(?P<text>(?:the|my|our|that) (?:[\w-]+ ){0,4}"
         r"(?:rule|preference|preferences|convention|memory|memories|instruction|reminder|deadline|habit)\b.*)",
     ),

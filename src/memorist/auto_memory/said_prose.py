@@ -66,10 +66,20 @@ def mask(text: str) -> str:
     return _QUOTED.sub(lambda match: HIDDEN * len(match[0]), text)
 
 
+def ends(masked: str) -> list[int]:
+    """Where the sentences of a line end, the line's own end included; quotations are masked."""
+    return [*(match.end() for match in _END.finditer(masked)), len(masked)]
+
+
+def quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Places of quotations in a line; spans of code are none."""
+    return (match.span() for match in _QUOTED.finditer(text) if not match[0].startswith("`"))
+
+
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a person's prose in a typed text, in order. Each `text` stands in it word for word."""
     lead = ""
-    for line in _prose(_own_paragraphs(text)):
+    for line in prose(_own_paragraphs(text)):
         bullet = _BULLET.match(line)
         body = line[bullet.end() :] if bullet else line
         if not bullet:
@@ -86,7 +96,7 @@ def _own_paragraphs(text: str) -> str:
     return "\n\n".join(part for part in parts if len(part) <= LONGEST_SENTENCE)
 
 
-def _prose(text: str) -> Iterator[str]:
+def prose(text: str) -> Iterator[str]:
     """The lines a person wrote. A line that announces something pasted ends the person's part; an open fence hides the rest."""
     fenced = False
     for line in text.splitlines():
@@ -107,7 +117,7 @@ def _of_line(line: str, *, listed: bool, lead: str) -> Iterator[Sentence]:
     masked = mask(line)
     spans = []
     start = 0
-    for end in [*(match.end() for match in _END.finditer(masked)), len(line)]:
+    for end in ends(masked):
         if line[start:end].strip():
             spans.append(_stripped(line, start, end))
         start = end

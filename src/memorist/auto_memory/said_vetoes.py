@@ -27,7 +27,7 @@ _POLITE = re.compile(
 )
 _THIRD = re.compile(
     r"""(?<!['’])\b(?!(?:to|not|don|please|or|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
-    |always|never|and|also)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells|thinks?|wrote|writes|recommends?|recommended
+    |always|never|and|also)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
     |suggests?|suggested|insists?|argues?|states?|stated)\b|\baccording\ to\b|\b(?:he|she|they)\s(?:want|wants|wanted
     |asked|asks)\b|\b(?:says|said):?\s?"""
     + HIDDEN

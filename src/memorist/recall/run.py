@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.manifest import Head
 from memorist.auto_memory.run import AutoMemory
+from memorist.auto_memory.shown import meet
 from memorist.core.messages import Message, Origin, Text
 from memorist.core.tokens import estimate_text
 from memorist.errors import InputError, MemoristError, StoreError
@@ -29,6 +30,8 @@ from memorist.recall.surface import Surfaced, Texts, block, index_block, says_no
 from memorist.store.uses import Use, What
 
 LABEL = "recall"
+SHOWN = "memorist-recall-"
+"""How the ids of our messages begin."""
 
 
 class Searcher(Protocol):
@@ -90,8 +93,13 @@ class Recall:
 
     def _message(self, text: str) -> Message:
         self._count += 1
-        id = f"memorist-recall-{self._means.session[:40]}-{self._count}"
+        id = f"{SHOWN}{self._means.session[:40]}-{self._count}"
         return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
+
+    @property
+    def index_due(self) -> bool:
+        """Whether the index is to be shown."""
+        return self._index_due
 
     def opening(self) -> Message | None:
         """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory."""
@@ -100,13 +108,13 @@ class Recall:
         self._index_due = False
         if not self._memory.folder.exists:
             return None
-        self._memory.folder.refresh()
-        index = self._memory.folder.index()
+        index = self._memory.shown_index()
         if not index.text.strip():
             return None
         self._listed = frozenset(index.listed)
         found = index_block(index.text, str(self._memory.where.folder), self._texts)
-        self._means.tell(MemoryRecalled((), estimate_text(found), "index"))
+        with contextlib.suppress(StoreError):
+            self._means.tell(MemoryRecalled((), estimate_text(found), "index"))
         return self._message(found)
 
     def compacted(self) -> None:
@@ -158,6 +166,7 @@ class Recall:
         settings, now = self._means.settings, self._means.clock.now()
         uses: list[Use] = []
         shown: list[Surfaced] = []
+        bodies: list[str] = []
         room = min(settings.turn_bytes, settings.session_bytes - sum(self._shown.values()))
         for pick in picks:
             with contextlib.suppress(InputError):
@@ -167,15 +176,17 @@ class Recall:
                 )
                 if pick.path in self._listed and says_no_more(topic, heads[pick.path]):
                     continue
+                if not doubts and any(meet(other, topic.body) for other in bodies):
+                    doubts = ("together with another memory it reads like an order planted for an agent",)
                 fits = made.size <= room
                 what: What = "withheld" if doubts else "shown"
                 if doubts or fits:
                     uses.append(self._use(pick.path, what, message, "; ".join(doubts) or pick.why, pick.score, 0 if doubts else made.size))
                 if fits and not doubts:
                     shown.append(made)
+                    bodies.append(topic.body)
                     room -= made.size
-        if uses:
-            self._means.keep(uses)
+        self._keep(uses)
         if shown:
             self._shown |= {each.path: each.size for each in shown}
             text = block(shown, self._texts)
@@ -191,7 +202,9 @@ class Recall:
         """Let the model choose. Whatever goes wrong, the answer is an empty choice, never an error."""
         settings = self._means.settings
         left = {
-            path: head for path, head in heads.items() if path not in self._shown and path not in self._known and head.status == "active"
+            head.path: head
+            for head in self._memory.shown_heads()
+            if head.path not in self._shown and head.path not in self._known and head.status == "active"
         }
         text = question(
             self._texts.select,
@@ -236,6 +249,10 @@ class Recall:
                     pass
         text = message.text
         uses += [self._use(path, "cited", message.id) for path in self._shown if path.rsplit("/", 1)[-1] in text]
+        self._keep(uses)
+
+    def _keep(self, uses: Sequence[Use]) -> None:
+        """Into the ledger; a database that refuses costs its lines, and not what is shown."""
         if uses:
             with contextlib.suppress(StoreError):
                 self._means.keep(uses)
@@ -258,5 +275,4 @@ class Recall:
         task = self._asking
         self._drop_asking()
         if task is not None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await asyncio.gather(task, return_exceptions=True)

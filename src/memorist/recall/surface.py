@@ -5,6 +5,7 @@ What is made here is frozen: the same bytes go out with every later request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -17,6 +18,9 @@ from memorist.core.template import render
 from memorist.recall.settings import RecallSettings
 from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
+
+_HEADING = re.compile(r"^[ \t]*---[ \t]+(?=\S)", re.MULTILINE)
+"""A line as the heading of a memory has it; inside one it would pass for the next."""
 
 
 class Texts(Struct, frozen=True, kw_only=True):
@@ -50,14 +54,14 @@ def age_words(days: int) -> str:
 
 def surface(topic: Topic, head: Head, *, folder: str, now: float, texts: Texts, settings: RecallSettings) -> Surfaced:
     """One memory, cut to its limits. `folder` is the memory folder's path, `now` seconds since the epoch."""
-    body, cut = _limited(neutralise(visible(_readable(topic.body))), settings)
+    body, cut = _limited(_HEADING.sub(r"(data) \g<0>", neutralise(visible(_readable(topic.body)))), settings)
     days = head.age_days(now)
     age = age_words(days)
     values = {
-        "path": topic.path,
+        "path": neutralise(topic.path),
         "kind": f"{topic.kind}, " if topic.kind else "",
         "age": age,
-        "trust": _trust(topic.provenance.trust),
+        "trust": _trust(head.trust),
         "caveat": render(texts.caveat, {"age": age}, strict=True).rstrip("\n") if days > 1 else "",
         "text": body,
         "cut": "\n" + render(texts.cut, {"path": f"{folder}/{topic.path}"}, strict=True).strip() if cut else "",

@@ -7,6 +7,7 @@ show to a person first. English and Chinese.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from memorist.safety.finding import Finding, apart
@@ -26,6 +27,21 @@ def planted(text: str) -> tuple[Finding, ...]:
     where it had to be decoded first.
     """
     return apart(_planted(text, _DEPTH))
+
+
+_LEADING = re.compile(r"^[ \t]*(?:[>|#*-]+[ \t]*)+", re.MULTILINE)
+_PARTED = re.compile(r"(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9+/_-]{2,}={0,2}")
+
+
+def signs_of_orders(text: str) -> frozenset[str]:
+    """The rules of `planted`, found also where an order is drawn out: by wide gaps, over lines of a quotation, or encoded on short lines."""
+    rules = {finding.rule for finding in planted(text)}
+    joined = " ".join(_LEADING.sub(" ", text).split())
+    if joined != text:
+        rules |= {finding.rule for finding in planted(joined)}
+    for block in _PARTED.findall(text):
+        rules |= {finding.rule for finding in planted(re.sub(r"[\s>|#]+", "", block)) if finding.rule.startswith("encoded-")}
+    return frozenset(rules)
 
 
 def _planted(text: str, depth: int) -> Iterator[Finding]:

@@ -177,14 +177,17 @@ class DiskFiles:
         waiting = [("", str(folder))]
         while waiting and (limit is None or len(found) < limit):
             prefix, below = waiting.pop()
-            with _refusals("list", Path(below)), os.scandir(below) as entries:
+            # Only the folder itself may be missing: what vanishes below it while we look is not there, and the rest is.
+            gone = contextlib.suppress(FileNotFoundError) if prefix else contextlib.nullcontext()
+            with gone, _refusals("list", Path(below)), os.scandir(below) as entries:
                 for entry in entries:
                     if entry.name.startswith("."):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append((f"{prefix}{entry.name}/", entry.path))
                     else:
-                        found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
+                        with contextlib.suppress(FileNotFoundError):
+                            found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
         return sorted(found, key=lambda pair: pair[0])[:limit]
 
     def remove(self, path: Path) -> None:

@@ -18,10 +18,21 @@ class OverlayFiles:
     def __init__(self, below: Files) -> None:
         self._below = below
         self._present: dict[Path, bytes | None] = {}
+        self._before: dict[Path, bytes | None] = {}
+        """What each file was when it was first seen from here."""
 
-    def changed(self) -> dict[Path, bytes | None]:
-        """What differs from below: new bytes by path, None for a file that was removed."""
-        return {path: data for path, data in self._present.items() if data != self._original(path)}
+    def changed(self) -> dict[Path, tuple[bytes | None, bytes | None]]:
+        """What differs from what was seen below, by path: the bytes that the change was made from, and the new ones; None where there is no file.
+
+        Whoever writes them compares the first with the disk: what somebody else wrote meanwhile is not overwritten.
+        """
+        found = {path: (self._before[path], data) for path, data in self._present.items()}
+        return {path: (before, after) for path, (before, after) in found.items() if before != after}
+
+    def _change(self, path: Path, data: bytes | None) -> None:
+        if path not in self._present and path not in self._before:
+            self._before[path] = self._original(path)
+        self._present[path] = data
 
     def _original(self, path: Path) -> bytes | None:
         try:
@@ -32,7 +43,10 @@ class OverlayFiles:
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file as they would be. Raises as the port says."""
         if path not in self._present:
-            return self._below.read(path, limit=limit)
+            found = self._below.read(path, limit=limit)
+            if limit is None or len(found) < limit:
+                self._before.setdefault(path, found)
+            return found
         data = self._present[path]
         if data is None:
             raise FileNotFoundError(f"There is no file {path}.")
@@ -47,13 +61,13 @@ class OverlayFiles:
                 present = None
             if present != expect:
                 raise WriteConflict(f"{path} changed since it was read; read it again and repeat the change.")
-        self._present[path] = data
+        self._change(path, data)
 
     def create(self, path: Path, data: bytes) -> bool:
         """Take the new file; False when there is one already."""
         if self.facts(path) is not None:
             return False
-        self._present[path] = data
+        self._change(path, data)
         return True
 
     def append(self, path: Path, data: bytes) -> None:
@@ -62,7 +76,7 @@ class OverlayFiles:
             present = self.read(path)
         except FileNotFoundError:
             present = b""
-        self._present[path] = present + data
+        self._change(path, present + data)
 
     def facts(self, path: Path) -> FileFacts | None:
         """What would be at the path."""
@@ -98,4 +112,4 @@ class OverlayFiles:
     def remove(self, path: Path) -> None:
         """Take the removal. Raises FileNotFoundError."""
         self.read(path, limit=0)
-        self._present[path] = None
+        self._change(path, None)

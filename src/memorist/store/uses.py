@@ -11,6 +11,7 @@ from msgspec import Struct
 from memorist.errors import StoreError
 from memorist.store.database import transaction
 
+_NAME = "state.sqlite"
 What = Literal["shown", "read", "cited", "withheld"]
 """`shown` to the model, `read` by it with a tool, `cited` in its answer, or `withheld` because it looked unsafe."""
 
@@ -51,9 +52,16 @@ def keep_uses(database: sqlite3.Connection, folder: str, uses: Sequence[Use]) ->
         raise StoreError(f"the use of memories cannot be recorded in the database ({error})") from error
 
 
+def _read(database: sqlite3.Connection, statement: str, values: tuple[str, ...]) -> list[sqlite3.Row]:
+    try:
+        return database.execute(statement, values).fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"the use of memories cannot be read from the database ({error}); try again, or move {_NAME} away") from error
+
+
 def uses_of(database: sqlite3.Connection, folder: str, path: str) -> list[Use]:
-    """The ledger of one memory, oldest first."""
-    rows = database.execute("select * from memory_uses where folder = ? and path = ? order by number", (folder, path)).fetchall()
+    """The ledger of one memory, oldest first. Raises StoreError."""
+    rows = _read(database, "select * from memory_uses where folder = ? and path = ? order by number", (folder, path))
     return [
         Use(
             path=row["path"],
@@ -70,12 +78,13 @@ def uses_of(database: sqlite3.Connection, folder: str, path: str) -> list[Use]:
 
 
 def totals(database: sqlite3.Connection, folder: str) -> dict[str, Total]:
-    """How often each memory of a folder was used."""
-    rows = database.execute(
+    """How often each memory of a folder was used. Raises StoreError."""
+    rows = _read(
+        database,
         "select path, sum(what in ('read', 'cited')) as used, sum(what = 'shown') as shown,"
         " max(case when what in ('read', 'cited') then at else 0 end) as last from memory_uses where folder = ? group by path",
         (folder,),
-    ).fetchall()
+    )
     return {row["path"]: Total(row["used"], row["shown"], row["last"]) for row in rows}
 
 

@@ -12,8 +12,8 @@ from memorist.auto_memory.changes import Change
 from memorist.auto_memory.dialects.values import Left, Read, free_path, in_use
 from memorist.auto_memory.gate import Case, Doubtful, Refused, fingerprint, judge
 from memorist.auto_memory.kinds import Kind
+from memorist.auto_memory.manifest import MAX_FILE
 from memorist.auto_memory.said_same import rule_key
-from memorist.auto_memory.scanned import MAX_FILE
 from memorist.auto_memory.topic import Topic, encode, parse
 
 SAYING = 1_000

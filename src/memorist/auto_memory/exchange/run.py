@@ -13,7 +13,7 @@ from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read
 from memorist.auto_memory.exchange.plan import Here, ImportPlan, plan_import
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.run import AutoMemory, Written
-from memorist.auto_memory.topic import Topic, parse
+from memorist.auto_memory.topic import Topic, encode, parse
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileFacts, Files
 from memorist.safety.secrets import find_secrets
@@ -94,7 +94,7 @@ def foresee(memory: AutoMemory, source: Source, *, root: str = "") -> ImportPlan
             # Too large or gone: it cannot be compared, and its name is not taken over, since the write compares again.
             continue
     imported = _last_by_import(memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics])
-    waiting = [parse(each.path, each.change.after) for each in memory.inbox.waiting() if each.change.after is not None]
+    waiting = [parse(each.path, encode(each.after)) for each in memory.inbox.waiting() if each.after is not None]
     here = Here(topics=topics, waiting=waiting, imported=imported, root=root, policy=memory.settings.policy)
     return plan_import(source.read, here, memory.case("import"), dialect=source.dialect, source=source.place.name)
 

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.evidence import evidence, typed_words
+from memorist.auto_memory.changes import Change, Why, headline
+from memorist.auto_memory.evidence import all_typed, evidence, typed_words
 from memorist.auto_memory.extract import Cursor, Task, Texts, counted, prompt, wrote_memory
 from memorist.auto_memory.keeping import Dropped, Kept, keep
 from memorist.auto_memory.manifest import INDEX_NAME
@@ -22,7 +22,7 @@ from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.said import Said, said
 from memorist.auto_memory.topic import Topic, moment
 from memorist.core.messages import Message, Origin
-from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.errors import InputError, StoreError
 from memorist.events import Event, ExtractionFailed, MemoryRefused
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
@@ -37,6 +37,9 @@ from memorist.store.overlay import OverlayFiles
 LABEL = "extraction"
 MESSAGES_KEPT = 5_000
 """New messages that are held for a fork at most. A session that long without an end of turn is extracted from its newest part."""
+
+OUTSIDE_KEPT = 500_000
+"""Characters of earlier tool results and the like that a later extraction is compared with: about what a window holds."""
 
 
 class ExtractionMeans(Struct, frozen=True, kw_only=True):
@@ -61,6 +64,8 @@ class Extraction:
         self._means = means
         self._new: list[Message] = []
         self._asked: list[Said] = []
+        self._outside: tuple[str, ...] = ()
+        """What came from elsewhere in messages that were looked at: the fork still sees it, and may obey it late."""
         self._cursor = self._load()
         self._lane = Lane(means.clock, failed=self._broken)
         self._texts = Texts(load("auto_memory/extract"), load("auto_memory/asked"))
@@ -82,6 +87,7 @@ class Extraction:
         if len(self._new) > MESSAGES_KEPT:
             del self._new[: MESSAGES_KEPT // 10]
         if again and message.id == self._cursor.message:
+            self._outside = _newest(evidence("", self._new).outside)
             self._new.clear()
             self._asked.clear()
         if again or message.origin is not Origin.USER or self._memory.settings.policy == "off":
@@ -104,14 +110,12 @@ class Extraction:
     def _one(self, wish: Said, message: Message) -> Written | None:
         topics = self._topics()
         decided = keep(wish, topics, session=self._means.session, at=message.timestamp or self._means.clock.now())
-        why = Why(
-            actor="said", what=f"{wish.act}: {wish.text}"[:120], session=self._means.session, messages=(message.id,), quote=wish.quote
-        )
+        why = Why(actor="said", what=headline(wish.act, wish.text), session=self._means.session, messages=(message.id,), quote=wish.quote)
         match decided:
             case Kept(change=change):
-                return self._memory.write([change], why, evidence(self._means.session, [message]), tell=self._means.tell)
+                return self._memory.write([change], why, all_typed(self._means.session, message), tell=self._means.tell)
             case Dropped(changes=changes, sure=True):
-                return self._memory.write(changes, why, evidence(self._means.session, [message]), tell=self._means.tell)
+                return self._memory.write(changes, why, all_typed(self._means.session, message), tell=self._means.tell)
             case Dropped(changes=changes):
                 return self._memory.ask(changes, why, "the person asked to forget something that may be this", tell=self._means.tell)
             case _:
@@ -151,6 +155,7 @@ class Extraction:
         with contextlib.suppress(StoreError):  # looked at once more by the next process, nothing else
             self._means.files.write(self._means.cursor, msgspec.json.encode(self._cursor))
         known = {message.id for message in seen}
+        self._outside = _newest((*self._outside, *evidence("", seen).outside))
         self._new = [message for message in self._new if message.id not in known]
         self._asked = [wish for wish in self._asked if wish.message not in known]
 
@@ -175,7 +180,7 @@ class Extraction:
             return
         try:
             written = self._judged(overlay, messages)
-        except (WriteConflict, InputError) as error:
+        except (StoreError, InputError) as error:
             self._means.record(replace(receipt, outcome=Outcome.FAILED, files=(), said=str(error)))
             self._means.tell(ExtractionFailed(str(error), Outcome.FAILED.value))
             return
@@ -185,22 +190,19 @@ class Extraction:
     def _judged(self, overlay: OverlayFiles, messages: Sequence[Message]) -> Written:
         folder = self._means.files.resolve(self._memory.where.folder)
         changes = []
-        for path, after in sorted(overlay.changed().items()):
+        for path, (before, after) in sorted(overlay.changed().items()):
             name = path.relative_to(folder).as_posix()
             if name != INDEX_NAME:
-                changes.append(Change(path=name, before=self._bytes(path), after=after))
+                changes.append(Change(path=name, before=before, after=after))
         if not changes:
             return Written()
         held = evidence(self._means.session, messages)
-        what = "extract: " + ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
-        why = Why(actor="extraction", what=what[:120], session=self._means.session, messages=tuple(id for id, _ in held.user)[-5:])
+        held = replace(held, outside=(*self._outside, *held.outside))
+        what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
+        why = Why(
+            actor="extraction", what=headline("extract", what), session=self._means.session, messages=tuple(id for id, _ in held.user)[-5:]
+        )
         return self._memory.write(changes, why, held, tell=self._means.tell)
-
-    def _bytes(self, path: Path) -> bytes | None:
-        try:
-            return self._means.files.read(path)
-        except FileNotFoundError:
-            return None
 
     def _spec(self, model: Model, parent: ParentCall | None, messages: Sequence[Message]) -> ForkSpec:
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
@@ -219,7 +221,7 @@ class Extraction:
             why="a turn ended",
             parent=parent if shares else None,
             digest=None if shares else redact(digest({}, newest)).text,
-            instruction=prompt(task, self._memory.heads(), self._texts, self._memory.settings),
+            instruction=prompt(task, self._memory.shown_heads(), self._texts, self._memory.settings),
             permission=FolderAccess(folder=folder),
             limits=replace(self._means.limits, turns=self._memory.settings.turns),
             one_round=True,
@@ -238,6 +240,17 @@ class Extraction:
     async def drain(self) -> None:
         """Wait for what runs, at most as long as the settings say; what still runs then is cancelled."""
         await self._lane.drain(self._memory.settings.drain_seconds)
+
+
+def _newest(texts: Sequence[str]) -> tuple[str, ...]:
+    """The newest texts, as many as are held for later comparisons."""
+    kept, size = [], 0
+    for text in reversed(texts):
+        size += len(text)
+        if size > OUTSIDE_KEPT:
+            break
+        kept.append(text)
+    return tuple(reversed(kept))
 
 
 def _honest(receipt: Receipt, written: Written) -> Receipt:

@@ -5,34 +5,28 @@ What others change (an editor, an agent's own tools, another program) is found b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import msgspec
-from msgspec import Struct
 
-from memorist.auto_memory.changes import Change, Why, bad_path, others
+from memorist.auto_memory.changes import Change, Pending, Why, bad_path, others
 from memorist.auto_memory.history.run import History, blob_id
 from memorist.auto_memory.index import Index, IndexLimits, Uses, build
-from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, Head, head_of, is_memory
-from memorist.auto_memory.scanned import MAX_FILE, Difference, Scan, Seen, difference
+from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head
+from memorist.auto_memory.scanned import NOTHING, RULES, Difference, Scan, Seen, difference, lifts, ours, seen
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, encode, parse
-from memorist.errors import InputError, WriteConflict
+from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileFacts, Files
 from memorist.store.files import discard
 from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
+_MADE = ("recall.sqlite", "history.damaged")  # how the names begin of what is made from the files, beside the history
+
 Used = Callable[[], Mapping[str, Uses]]
 """Gives how often each memory was used, by path."""
-
-
-class _Pending(Struct, frozen=True, kw_only=True):
-    """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
-
-    why: Why
-    after: dict[str, str]
-    """Path to blob id; empty for a file that goes."""
 
 
 class MemoryFolder:
@@ -81,12 +75,24 @@ class MemoryFolder:
         known = self._known()
         found = difference(known.files, self.present())
         if found:
-            with held(self.where.lock):
-                self._scan = None
+            with self._turn():
                 known = self._known()
                 found = difference(known.files, self.present())
                 self._take(known, found)
         return found
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Hold the folder's lock; what another process did meanwhile is seen, and what a killed one left is put right."""
+        with held(self.where.lock):
+            if self.history.settle():
+                discard(self._files, self.where.scan)  # a new history wants every file
+            self._scan = None
+            yield
+
+    def foreign(self, path: str) -> bool:
+        """Whether its claim of origin is not believed; see `Seen.foreign`."""
+        return self._known().files.get(path, NOTHING).foreign
 
     def present(self) -> list[tuple[str, FileFacts]]:
         """Path and facts of everything in the folder, hidden files left out."""
@@ -105,7 +111,7 @@ class MemoryFolder:
             found = msgspec.json.decode(self._files.read(self.where.scan), type=Scan)
         except (FileNotFoundError, msgspec.DecodeError):
             return Scan(self._settings.scan_lines)
-        return found if found.lines == self._settings.scan_lines else Scan(self._settings.scan_lines)
+        return found if (found.lines, found.rules) == (self._settings.scan_lines, RULES) else Scan(self._settings.scan_lines)
 
     def _take(self, known: Scan, found: Difference) -> None:
         """Read what changed, record it in the history, and bring the index up to date. The lock is held."""
@@ -113,17 +119,25 @@ class MemoryFolder:
         for path in found.gone:
             files.pop(path, None)
         data: dict[str, bytes] = {}
+        pending = self._pending()
+        passing = () if pending is None else tuple(pending.after)
+        own = ours(known, *passing, *(() if known.files else self._logged()))
         for path in found.changed:
-            read = self._read_seen(path)
-            if read is None:
-                files.pop(path, None)
-            else:
+            read = self._read_seen(path, foreign=path not in own)
+            if read is not None and lifts(files.get(path, NOTHING), read[0]) and path not in passing:
+                read = self._read_seen(path, foreign=True)
+            files.pop(path, None)
+            if read is not None:
                 files[path], data[path] = read
-        self._scan = Scan(known.lines, files)
+        self._scan = Scan(known.lines, files=files)
         self._record(data)
-        self._save()
+        self._files.write(self.where.scan, msgspec.json.encode(self._known()))
 
-    def _read_seen(self, path: str) -> tuple[Seen, bytes] | None:
+    def _logged(self) -> list[str]:
+        """Paths of files that passed the gate at least once, by the history."""
+        return [path for recorded in self.history.log() if recorded.why.actor != "other" for path in recorded.paths]
+
+    def _read_seen(self, path: str, *, foreign: bool = False) -> tuple[Seen, bytes] | None:
         place = self.where.folder / path
         facts = self._files.facts(place)
         if facts is None or not facts.is_file:
@@ -133,13 +147,7 @@ class MemoryFolder:
             data = self._files.read(place, limit=MAX_FILE + 1 if whole else HEAD_BYTES)
         except FileNotFoundError:
             return None
-        modified = facts.modified_ns / 1e9
-        head = (
-            head_of(path, data[:HEAD_BYTES], lines=self._settings.scan_lines, modified=modified, size=facts.size)
-            if is_memory(path)
-            else None
-        )
-        return Seen(facts.size, facts.modified_ns, blob_id(data) if whole else "", head), data
+        return seen(path, facts, data, blob=blob_id(data) if whole else "", lines=self._settings.scan_lines, foreign=foreign), data
 
     def _record(self, data: Mapping[str, bytes]) -> None:
         """Put what differs from the history's newest state into it, with the reason of a change that was under way, or as somebody else's."""
@@ -149,21 +157,21 @@ class MemoryFolder:
         changes: dict[str, bytes | None] = {path: None for path in known if path not in present}
         for path, blob in present.items():
             if known.get(path) != blob:
-                changes[path] = data[path] if path in data else self._files.read(self.where.folder / path)
+                changes[path] = data[path] if path in data else self._bytes(path)
         pending = self._pending()
         mine = {path for path in changes if pending is not None and pending.after.get(path) == present.get(path, "")}
         if pending is not None and mine:
-            self.history.record({path: changes.pop(path) for path in mine}, pending.why, self._clock.now())
+            self.history.record({path: changes.pop(path) for path in mine}, pending.why, self._clock.now(), undoes=pending.undoes)
         why = others(changes, known) if changes else Why(actor="memorist", what="index")
         changes |= self._reindexed()
         if changes:
             self.history.record(changes, why, self._clock.now())
         if pending is not None:
-            self._files.remove(self.where.pending)
+            discard(self._files, self.where.pending)
 
-    def _pending(self) -> _Pending | None:
+    def _pending(self) -> Pending | None:
         try:
-            return msgspec.json.decode(self._files.read(self.where.pending), type=_Pending)
+            return msgspec.json.decode(self._files.read(self.where.pending), type=Pending)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
@@ -183,7 +191,14 @@ class MemoryFolder:
         heads = [seen.head for seen in scan.files.values() if seen.head is not None]
         limits = IndexLimits(lines=self._settings.index_lines, size=self._settings.index_bytes, line=self._settings.index_line)
         text = self.index_text() if present is None else present
-        return build(heads, text, uses=self._used(), now=self._clock.now(), limits=limits)
+        return build(heads, text, uses=self._uses(), now=self._clock.now(), limits=limits)
+
+    def _uses(self) -> Mapping[str, Uses]:
+        """How often each memory was used; without the database nobody knows, and the index is made all the same."""
+        try:
+            return self._used()
+        except StoreError:
+            return {}
 
     def index_text(self) -> str:
         """The index as it stands on disk; empty when there is none."""
@@ -200,10 +215,7 @@ class MemoryFolder:
             files.pop(path, None)
         else:
             files[path] = read[0]
-        self._scan = Scan(self._known().lines, files)
-
-    def _save(self) -> None:
-        self._files.write(self.where.scan, msgspec.json.encode(self._known()))
+        self._scan = Scan(self._known().lines, files=files)
 
     def read(self, path: str) -> Topic:
         """One memory. Raises InputError when the folder has none of that path, or it is too large."""
@@ -230,9 +242,7 @@ class MemoryFolder:
         if self._owner is not None and any(change.before != change.after for change in changes):
             self._owner()
             self._owner = None
-        self.refresh()
-        with held(self.where.lock):
-            self._scan = None
+        with self._turn():
             found = difference(self._known().files, self.present())
             if found:
                 self._take(self._known(), found)
@@ -241,14 +251,14 @@ class MemoryFolder:
                 return ""
             self._check(real)
             after = {change.path: "" if change.after is None else blob_id(change.after) for change in real}
-            self._files.write(self.where.pending, msgspec.json.encode(_Pending(why=why, after=after)))
+            self._files.write(self.where.pending, msgspec.json.encode(Pending(why=why, after=after, undoes=undoes)))
             for change in real:
                 self._write(change)
                 self._note(change.path)
             written = {change.path: change.after for change in real} | self._reindexed()
             id = self.history.record(written, why, self._clock.now(), undoes=undoes)
-            self._files.remove(self.where.pending)
-            self._save()
+            discard(self._files, self.where.pending)
+            self._files.write(self.where.scan, msgspec.json.encode(self._known()))
             return id
 
     def _check(self, changes: Sequence[Change]) -> None:
@@ -284,12 +294,13 @@ class MemoryFolder:
 
     def purge(self, paths: Sequence[str]) -> int:
         """Leave no copy of these files: not in the folder, the index, the history, nor in what was derived. Gives the number of changes that held them."""
-        with held(self.where.lock):
+        with self._turn():
             for path in paths:
                 discard(self._files, self.where.folder / path)
             count = self.history.purge(paths, derived=(INDEX_NAME,))
-            searched = [self.where.full_text.with_name(self.where.full_text.name + tail) for tail in ("", "-wal", "-shm", "-journal")]
-            for derived in (self.where.scan, self.where.pending, *searched):
+            # What was moved aside as damaged may hold them too.
+            made = [path for path in self._files.walk(self.where.state) if path.relative_to(self.where.state).parts[0].startswith(_MADE)]
+            for derived in (self.where.scan, self.where.pending, *made):
                 discard(self._files, derived)
             self._scan = None
             self._take(self._known(), difference({}, self.present()))

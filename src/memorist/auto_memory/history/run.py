@@ -5,27 +5,32 @@ It stands outside the folder, so that agents who search the folder do not meet i
 
 from __future__ import annotations
 
+import contextlib
 import io
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
-from dulwich.errors import NotGitRepository
-from dulwich.index import commit_tree
-from dulwich.object_store import iter_tree_contents
+from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository, NotTreeError
+from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.patch import write_tree_diff
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 from msgspec import Struct
 
-from memorist.auto_memory.changes import Why, commit_text, read_commit_text
+from memorist.auto_memory.changes import Why, commit_text, named_paths, read_commit_text
+from memorist.auto_memory.history.tree import read_tree, write_tree
 from memorist.errors import InputError, StoreError
+from memorist.store.database import move_aside
 from memorist.store.files import make_folders, refusal
+from memorist.store.folders import aside, replace_folder, settle_folder
 
 BRANCH = Ref(b"refs/heads/main")
 _AUTHOR = b"memorist <memorist@localhost>"
-_MODE = 0o100644
+_DAMAGE = (AssertionError, ChecksumMismatch, FileFormatException, KeyError, NotTreeError, ValueError, zlib.error)
+"""What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
@@ -47,52 +52,101 @@ def blob_id(data: bytes) -> str:
 
 
 class History:
-    """The history kept at one path. Callers hold the folder's lock while they write. Every method raises StoreError when the disk refuses."""
+    """The history kept at one path. Callers hold the folder's lock while they write. Every method raises StoreError when the disk refuses.
+
+    Reading makes nothing: who looks while another process puts a new history in the old one's place sees none for that moment.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._repository: Repo | None = None
+        self._newest: tuple[ObjectID, dict[str, str]] | None = None
+        """Files of the change that was looked at or recorded last."""
 
-    def _open(self) -> Repo:
+    def _found(self) -> Repo | None:
+        """The repository; None where there is none."""
         if self._repository is None:
             try:
                 self._repository = Repo(str(self.path))
             except NotGitRepository:
-                make_folders(self.path)
-                self._repository = Repo.init_bare(str(self.path))
+                return None
             except OSError as error:
                 raise refusal("open", self.path, error) from error
         return self._repository
 
+    def _made(self) -> Repo:
+        found = self._found()
+        if found is None:
+            make_folders(self.path)
+            with self._refusals("make"):
+                found = self._repository = Repo.init_bare(str(self.path))
+        return found
+
+    @contextlib.contextmanager
+    def _refusals(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise refusal(doing, self.path, error) from error
+        except _DAMAGE as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: object) -> StoreError:
+        return StoreError(f"the history at {self.path} is damaged ({error}); the next change of memory moves it aside and begins a new one")
+
     def close(self) -> None:
         """Let go of its files."""
+        self._newest = None
         if self._repository is not None:
             self._repository.close()
             self._repository = None
 
-    def _head(self) -> Commit | None:
-        repository = self._open()
+    def settle(self) -> bool:
+        """With the lock held, before anything is written: finish a `purge` that was killed, and move a damaged history aside (`history.damaged`); true
+        when that was done.
+        """
+        settle_folder(self.path)
         try:
-            found = repository[repository.refs[BRANCH]]
-        except KeyError:
+            self.files()
+        except StoreError:
+            self.close()
+            if not self.path.is_dir():
+                raise
+            with self._refusals("move"):
+                move_aside(self.path)
+            return True
+        return False
+
+    def _head(self) -> Commit | None:
+        repository = self._found()
+        if repository is None:
             return None
-        return found if isinstance(found, Commit) else None
+        with self._refusals("read"):
+            name = repository.refs.read_ref(BRANCH)
+            found = None if name is None else repository[ObjectID(name)]
+        if found is not None and not isinstance(found, Commit):
+            raise self._damaged("its branch names no change")
+        return found
 
     def files(self, change: str = "") -> dict[str, str]:
         """Path to blob id of every file, as of a change or of the newest one."""
         commit = self._commit(change) if change else self._head()
-        if commit is None:
+        repository = self._found()
+        if commit is None or repository is None:
             return {}
-        entries = iter_tree_contents(self._open().object_store, commit.tree)
-        return {(entry.path or b"").decode("utf-8", "surrogateescape"): (entry.sha or b"").decode() for entry in entries}
+        if self._newest is None or self._newest[0] != commit.id:
+            with self._refusals("read"):
+                found = read_tree(repository.object_store, commit.tree)
+            self._newest = (commit.id, found)
+        return dict(self._newest[1])
 
     def record(self, changes: Mapping[str, bytes | None], why: Why, at: float, *, undoes: str = "") -> str:
         """Add a change: new bytes by path, None for a file that is gone. Gives its id; empty when nothing differs from the newest state."""
-        repository = self._open()
+        repository = self._made()
         head = self._head()
         known = self.files()
         present = dict(known)
-        try:
+        with self._refusals("write"):
             for path, data in changes.items():
                 if data is None:
                     present.pop(path, None)
@@ -101,18 +155,15 @@ class History:
                     if present.get(path) != blob.id.decode():
                         repository.object_store.add_object(blob)
                     present[path] = blob.id.decode()
-            if present == known:
+            paths = [path for path in changes if known.get(path) != present.get(path)]
+            if not paths:
                 return ""
-            commit = _commit_of(self._tree(present), head.id if head else None, commit_text(why, undoes), at)
+            text = commit_text(why, undoes, paths)
+            commit = _commit_of(write_tree(repository.object_store, present), head.id if head else None, text, at)
             repository.object_store.add_object(commit)
             repository.refs[BRANCH] = commit.id
-        except OSError as error:
-            raise refusal("write", self.path, error) from error
+        self._newest = (commit.id, present)
         return commit.id.decode()
-
-    def _tree(self, present: Mapping[str, str]) -> ObjectID:
-        entries = [(path.encode("utf-8", "surrogateescape"), ObjectID(sha.encode()), _MODE) for path, sha in sorted(present.items())]
-        return commit_tree(self._open().object_store, entries)
 
     def _walk(self) -> Iterator[Commit]:
         """The changes, newest first."""
@@ -121,29 +172,40 @@ class History:
             yield commit
             commit = self._commit(commit.parents[0].decode()) if commit.parents else None
 
-    def log(self, path: str = "", limit: int | None = None) -> list[Recorded]:
-        """The changes, newest first; of one file where a path is given."""
-        found: list[Recorded] = []
+    def each(self, path: str = "") -> Iterator[Recorded]:
+        """The changes, newest first, one by one; of one file where a path is given."""
         for commit in self._walk():
             recorded = self._recorded(commit)
             if not path or path in recorded.paths:
-                found.append(recorded)
-            if limit is not None and len(found) >= limit:
-                break
-        return found
+                yield recorded
+
+    def log(self, path: str = "", limit: int | None = None) -> list[Recorded]:
+        """The same as a list, at most so many."""
+        return list(islice(self.each(path), limit))
 
     def _recorded(self, commit: Commit) -> Recorded:
-        why, undoes = read_commit_text(commit.message.decode("utf-8", "replace"))
+        text = commit.message.decode("utf-8", "replace")
+        why, undoes = read_commit_text(text)
+        paths = named_paths(text) or self._compared(commit)
+        return Recorded(id=commit.id.decode(), at=float(commit.commit_time), why=why, undoes=undoes, paths=paths)
+
+    def _compared(self, commit: Commit) -> tuple[str, ...]:
+        """The files that differ from the change before; looks at all of them."""
         after = self.files(commit.id.decode())
         before = self.files(commit.parents[0].decode()) if commit.parents else {}
-        paths = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
-        return Recorded(id=commit.id.decode(), at=float(commit.commit_time), why=why, undoes=undoes, paths=tuple(paths))
+        return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
     def _commit(self, change: str) -> Commit:
+        unknown = InputError(f"the history has no change {change!r}; `memorist memory log` lists them")
+        repository = self._found()
+        if repository is None:
+            raise unknown
         try:
-            found = self._open()[change.encode()]
+            found = repository[ObjectID(change.encode())]
         except (KeyError, ValueError, AssertionError) as error:
-            raise InputError(f"the history has no change {change!r}; `memorist memory log` lists them") from error
+            raise unknown from error
+        except _DAMAGE as error:
+            raise self._damaged(error) from error
         if not isinstance(found, Commit):
             raise InputError(f"{change!r} is no change of the history; `memorist memory log` lists them")
         return found
@@ -155,14 +217,25 @@ class History:
             raise InputError(f"{len(found)} changes of the history begin with {start!r}; `memorist memory log` lists them")
         return found[0]
 
+    def change(self, start: str) -> Recorded:
+        """The change whose id begins so. Raises as `find`."""
+        return self._recorded(self._commit(self.find(start)))
+
     def data(self, path: str, change: str) -> bytes | None:
         """A file's bytes as of a change; None where it was not there."""
-        sha = self.files(change).get(path)
-        if sha is None:
-            return None
-        found = self._open()[sha.encode()]
+        commit, repository = self._commit(change), self._made()
+        with self._refusals("read"):
+            try:
+                _, sha = tree_lookup_path(repository.__getitem__, commit.tree, path.encode("utf-8", "surrogateescape"))
+            except (KeyError, NotTreeError):
+                return None
+        return self._blob(sha.decode())
+
+    def _blob(self, sha: str) -> bytes:
+        with self._refusals("read"):
+            found = self._made()[ObjectID(sha.encode())]
         if not isinstance(found, Blob):
-            raise StoreError(f"the history at {self.path} is damaged: {path} is no file there; move it away and a new one begins")
+            raise self._damaged("a file in it is none")
         return found.data
 
     def before(self, change: str) -> str:
@@ -175,60 +248,34 @@ class History:
         commit = self._commit(change)
         base = self._commit(since).tree if since else (self._commit(commit.parents[0].decode()).tree if commit.parents else None)
         out = io.BytesIO()
-        write_tree_diff(out, self._open().object_store, base, commit.tree)
+        with self._refusals("read"):
+            write_tree_diff(out, self._made().object_store, base, commit.tree)
         return out.getvalue().decode("utf-8", "replace")
 
-    def purge(self, paths: Iterable[str], *, derived: Iterable[str] = ()) -> int:
+    def purge(self, paths: Collection[str], *, derived: Collection[str] = ()) -> int:
         """Write the history anew without these files, and throw the old one away: no copy of their bytes stays. Gives the number of changes to them.
 
-        `derived` files name them, and go as well. The new history is built aside and takes the old one's place in one step.
+        `derived` files name them, and go as well. The new history is built aside and takes the old one's place at the end.
         """
-        named = frozenset(paths)
-        wanted = named.union(derived)
-        commits = list(reversed(list(self._walk())))
-        aside = self.path.with_name(f".{self.path.name}-new")
-        shutil.rmtree(aside, ignore_errors=True)
-        fresh = History(aside)
+        named, wanted = frozenset(paths), frozenset((*paths, *derived))
+        settle_folder(self.path)
+        fresh = History(aside(self.path))
         touched = 0
-        previous: dict[str, str] = {}
-        for commit in commits:
-            held = self.files(commit.id.decode())
-            kept = {path: sha for path, sha in held.items() if path not in wanted}
-            gone = bool(named.intersection(self._recorded(commit).paths))
+        new_ids: dict[str, str] = {}
+        for commit in reversed(list(self._walk())):
+            recorded = self._recorded(commit)
+            gone = bool(named.intersection(recorded.paths))
             touched += gone
-            self._copy(fresh, kept, previous, commit, gone=gone)
-            previous = kept
+            # Its own words stand in the message too.
+            why = Why(actor=recorded.why.actor, what="(forgotten for good)") if gone else recorded.why
+            files = self.files(recorded.id)
+            changes = {path: self._blob(files[path]) if path in files else None for path in recorded.paths if path not in wanted}
+            if changes:
+                new_ids[recorded.id] = fresh.record(changes, why, recorded.at, undoes=new_ids.get(recorded.undoes, ""))
         fresh.close()
-        self._swap(aside)
-        return touched
-
-    def _copy(self, fresh: History, kept: dict[str, str], previous: dict[str, str], commit: Commit, *, gone: bool) -> None:
-        changes: dict[str, bytes | None] = dict.fromkeys(path for path in previous if path not in kept)
-        for path, sha in kept.items():
-            if previous.get(path) != sha:
-                blob = self._open()[sha.encode()]
-                changes[path] = blob.data if isinstance(blob, Blob) else b""
-        if changes:
-            why, undoes = read_commit_text(commit.message.decode("utf-8", "replace"))
-            if gone:
-                # Its own words stand in the message too.
-                why = Why(actor=why.actor, what="(forgotten for good)")
-            fresh.record(changes, why, float(commit.commit_time), undoes=undoes)
-
-    def _swap(self, aside: Path) -> None:
-        old = self.path.with_name(f".{self.path.name}-old")
         self.close()
-        try:
-            shutil.rmtree(old, ignore_errors=True)
-            if self.path.exists():
-                self.path.rename(old)
-            if aside.exists():
-                aside.rename(self.path)
-            shutil.rmtree(old)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise refusal("replace", self.path, error) from error
+        replace_folder(self.path)
+        return touched
 
 
 def _commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.history.run import blob_id
 from memorist.auto_memory.kinds import Trust
 from memorist.errors import InputError
 from memorist.ports import Files
@@ -32,15 +33,14 @@ class Proposal(Struct, frozen=True, kw_only=True):
     trust: Trust
     reasons: tuple[str, ...]
     why: Why
+    made_from: str = ""
+    """The history's name for the bytes that the change was made from: they need not be text. Empty where it is not there."""
 
-    @property
-    def change(self) -> Change:
-        """The change as it would be written."""
-        return Change(path=self.path, before=_bytes(self.before), after=_bytes(self.after))
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode("utf-8", "surrogateescape")
+    def change(self, present: bytes | None) -> Change:
+        """The change as it would be written over the file that is there now."""
+        same = present is not None and blob_id(present) == self.made_from
+        before = present if same else None if self.before is None else self.before.encode("utf-8", "surrogateescape")
+        return Change(path=self.path, before=before, after=None if self.after is None else self.after.encode("utf-8", "surrogateescape"))
 
 
 def _text(data: bytes | None) -> str | None:
@@ -52,7 +52,15 @@ def proposal(change: Change, *, trust: Trust, reasons: Sequence[str], why: Why, 
     body = b"\0".join((change.path.encode("utf-8", "replace"), b"-" if change.after is None else b"+" + _without_dates(change.after)))
     id = hashlib.sha256(body).hexdigest()[:8]
     return Proposal(
-        id=id, at=at, path=change.path, before=_text(change.before), after=_text(change.after), trust=trust, reasons=tuple(reasons), why=why
+        id=id,
+        at=at,
+        path=change.path,
+        before=_text(change.before),
+        after=_text(change.after),
+        trust=trust,
+        reasons=tuple(reasons),
+        why=why,
+        made_from="" if change.before is None else blob_id(change.before),
     )
 
 
@@ -69,13 +77,18 @@ class Inbox:
         self._where = where
         self._files = files
 
-    def add(self, given: Proposal) -> None:
-        """Keep a proposal; one that waits already stays as it is. Raises StoreError."""
+    def add(self, given: Sequence[Proposal]) -> None:
+        """Keep proposals; one that waits already stays as it is. None of them makes another of them go, however many they are. Raises StoreError."""
+        if not given:
+            return
         with held(self._where.lock):
-            self._files.create(self._where.inbox / f"{given.id}.json", msgspec.json.encode(given))
+            for each in given:
+                self._files.create(self._where.inbox / f"{each.id}.json", msgspec.json.encode(each))
+            new = {each.id for each in given}
             waiting = self.waiting()
-            for old in waiting[: max(0, len(waiting) - KEPT)]:
-                self._files.remove(self._where.inbox / f"{old.id}.json")
+            old = [each for each in waiting if each.id not in new]
+            for each in old[: max(0, len(waiting) - KEPT)]:
+                self.drop(each)
 
     def waiting(self) -> list[Proposal]:
         """All proposals, oldest first. A file that is no proposal is passed over."""

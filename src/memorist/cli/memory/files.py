@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from memorist.auto_memory.changes import Why
+from memorist.auto_memory.changes import Why, headline
 from memorist.auto_memory.check import check as check_folder
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.manifest import newest
@@ -115,14 +115,19 @@ def add_command(text: str, kind: str, name: str, description: str) -> None:
 @click.argument("path")
 @click.option("--text", default=None, help="The file's new text, header included; `-` reads it from standard input. [default: your editor]")
 def edit_command(path: str, text: str | None) -> None:
-    """Change a memory in your editor ($EDITOR). What you save counts as reviewed by you."""
+    """Change a memory in your editor ($EDITOR). What you save counts as reviewed by you, also where you saved it as it was."""
     with opened() as (_, memory):
         before = memory.folder.read(path).text()
         given = sys.stdin.read() if text == "-" else text if text is not None else click.edit(before, extension=".md")
-        if given is None or given == before:
+        withheld = memory.shown(path)[1]
+        if given is None or (given == before and not withheld):
             click.echo("nothing changed")
             return
-        told(memory.edit(path, given), "changed")
+        written = memory.edit(path, given)
+        if given == before:
+            click.echo(f"reviewed: {path}; it is shown to models from now on")
+        else:
+            told(written, "changed")
 
 
 @click.command("forget")
@@ -144,7 +149,7 @@ def forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
             if sessions:
                 click.echo(f"  the conversation itself is still in the transcript of: {', '.join(sessions)}")
             return
-        told(memory.forget(paths, Why(actor="user", what=f"forget: {named}"[:120])), "forgotten")
+        told(memory.forget(paths, Why(actor="user", what=headline("forget", named))), "forgotten")
 
 
 def _sessions(topics: Iterable[Topic]) -> list[str]:

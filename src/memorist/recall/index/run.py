@@ -78,9 +78,14 @@ class Ranker:
             try:
                 return self._sync(entries)
             except DamagedIndex:
-                self._index.begin_anew()
-                self._seen = None
+                self.begin_anew()
                 return self._sync(entries)
+
+    def begin_anew(self) -> None:
+        """Move a damaged file aside and begin an empty one, for a `sync` to fill."""
+        with self._lock:
+            self._index.begin_anew()
+            self._seen = None
 
     def known(self) -> dict[str, str]:
         """Fingerprint by id of what the index holds; empty for a damaged one, which the next `sync` begins anew."""

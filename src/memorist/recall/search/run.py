@@ -6,11 +6,11 @@ import threading
 from collections.abc import Mapping
 
 from memorist.auto_memory.run import AutoMemory
-from memorist.errors import InputError, MemoristError
+from memorist.errors import DamagedIndex, InputError, MemoristError
 from memorist.models.minilm import MiniLM, installed
 from memorist.recall.choose import Match
 from memorist.recall.entries import Entry
-from memorist.recall.index.run import Ranker
+from memorist.recall.index.run import EMBEDDED_AT_ONCE, Ranker
 from memorist.recall.settings import RecallSettings
 
 
@@ -29,6 +29,7 @@ class MemorySearch:
         self._synced: Mapping[str, str] | None = None
         self._embeds = settings.embeddings and installed()
         self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
 
     def search(self, query: str, limit: int) -> tuple[Match, ...]:
         """The best matches, best first; none where there is no memory. Raises StoreError."""
@@ -37,9 +38,22 @@ class MemorySearch:
         if self._ranker is None:
             self._ranker = Ranker(self._memory.where.full_text)
         self._catch_up(self._ranker)
-        ranker = self._with_meaning or self._ranker
-        found = ranker.search(query, limit)
+        try:
+            found = (self._with_meaning or self._ranker).search(query, limit)
+        except DamagedIndex:
+            self._anew(self._ranker)
+            found = self._ranker.search(query, limit)
         return tuple(Match(path=each.id, score=each.score, words=each.matched, dense=each.dense, why=each.why) for each in found)
+
+    def _anew(self, ranker: Ranker) -> None:
+        """The damage shows in what a search reads and a sync does not: make the index again from the files."""
+        self._stop()
+        if self._with_meaning is not None:
+            self._with_meaning.close()
+            self._with_meaning = None
+        ranker.begin_anew()
+        self._synced = None
+        self._catch_up(ranker)
 
     def _catch_up(self, ranker: Ranker) -> None:
         marks = self._memory.folder.marks()
@@ -68,15 +82,22 @@ class MemorySearch:
         """In the thread: embed what has no vector yet. Whatever fails leaves the words to decide."""
         try:
             ranker = self._with_meaning or Ranker(self._memory.where.full_text, embedder=MiniLM())
-            ranker.embed([self._entry(path, mark, whole=True) for path, mark in marks.items()])
+            entries = [self._entry(path, mark, whole=True) for path, mark in marks.items()]
+            while not self._stopping.is_set() and ranker.embed(entries, at_most=EMBEDDED_AT_ONCE):
+                pass  # what is left is embedded by the next process
         except MemoristError:
             return
         self._with_meaning = ranker
 
-    def close(self) -> None:
-        """Let go of the index file; an embedding that runs is waited for. May be called twice."""
+    def _stop(self) -> None:
+        self._stopping.set()
         if self._thread is not None:
             self._thread.join()
+        self._stopping.clear()
+
+    def close(self) -> None:
+        """Let go of the index file; of an embedding that runs, the step under way is waited for. May be called twice."""
+        self._stop()
         for ranker in (self._ranker, self._with_meaning):
             if ranker is not None:
                 ranker.close()

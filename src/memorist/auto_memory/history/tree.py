@@ -1,0 +1,51 @@
+"""The files of one state in the history, read and written as Git keeps them: a list of names and ids for each folder.
+
+The library's own ways make an object of every entry; of 2,000 files at each of 2,000 changes that is all the time there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from dulwich.object_store import BaseObjectStore
+from dulwich.objects import ObjectID, ShaFile, Tree
+
+_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+_FOLDER = b"40000"
+_FILE = b"100644"
+
+
+def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
+    """Path to blob id of every file below a tree. Raises KeyError where a part of it is missing."""
+    return {path.decode("utf-8", "surrogateescape"): sha.hex() for path, sha in _entries(store, tree, b"")}
+
+
+def _entries(store: BaseObjectStore, tree: ObjectID, above: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for mode, name, sha in _ENTRY.findall(store[tree].as_raw_string()):
+        if mode == _FOLDER:
+            yield from _entries(store, ObjectID(sha.hex().encode()), above + name + b"/")
+        else:
+            yield above + name, sha
+
+
+def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:
+    """The reverse of `read_tree`; gives the id of the tree."""
+    return _written(store, {path.encode("utf-8", "surrogateescape"): bytes.fromhex(sha) for path, sha in files.items()})
+
+
+def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
+    rows: list[tuple[bytes, bytes]] = []
+    below: dict[bytes, dict[bytes, bytes]] = {}
+    for path, sha in files.items():
+        name, inside, rest = path.partition(b"/")
+        if inside:
+            below.setdefault(name, {})[rest] = sha
+        else:
+            rows.append((name, b"%s %s\0%s" % (_FILE, name, sha)))
+    for name, inner in below.items():
+        # Git sorts a folder as if its name ended in a slash.
+        rows.append((name + b"/", b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(_written(store, inner).decode()))))
+    made = ShaFile.from_raw_string(Tree.type_num, b"".join(row for _, row in sorted(rows)))
+    store.add_object(made)
+    return made.id

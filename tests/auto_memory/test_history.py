@@ -1,0 +1,224 @@
+"""The history: what it costs, what a kill or a power cut leaves of it, and what is taken back in which order."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from auto_memory.conftest import memory, put
+from memorist.auto_memory.changes import Change, Why
+from memorist.auto_memory.folder.run import MemoryFolder
+from memorist.auto_memory.history.run import History
+from memorist.auto_memory.run import AutoMemory
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.errors import InputError, NothingToDo, StoreError
+from memorist.store import folders
+from memorist.store.files import DiskFiles
+from memorist.store.layout import MemoryLayout
+from memorist.testing import FrozenClock
+
+
+@pytest.fixture
+def auto(where: MemoryLayout, clock: FrozenClock) -> AutoMemory:
+    return AutoMemory(where, files=DiskFiles(), clock=clock, settings=AutoMemorySettings())
+
+
+def on_disk(folder: Path, words: bytes) -> bool:
+    """Whether any file below holds these words as they are, or as Git packs them."""
+    history = [History(found) for found in folder.rglob("*history*") if found.is_dir() and (found / "objects").is_dir()]
+    kept = [data for one in history for each in one.log() for path in each.paths if (data := one.data(path, each.id))]
+    return any(words in data for data in [*kept, *(path.read_bytes() for path in folder.rglob("*") if path.is_file())])
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.covers("AM-10")
+def test_looking_at_a_history_that_is_not_there_makes_none(where: MemoryLayout) -> None:
+    """A reader must not begin an empty history in the place where a writer is about to put the real one."""
+    history = History(where.history)
+
+    assert (history.log(), history.files()) == ([], {})
+    with pytest.raises(InputError):
+        history.find("abc")
+    assert not where.history.exists()
+
+
+@pytest.mark.covers("SF-5", "RO-5")
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_a_purge_that_is_killed_at_any_step_loses_no_history_and_leaves_no_copy(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """What was half-way is finished by whoever writes next; asked again, nothing of the forgotten text is left and the rest is whole."""
+    put(folder, "keep.md", memory("keep"), what="first")
+    put(folder, "secret.md", memory("secret", "the-hidden-words"))
+    put(folder, "keep.md", memory("keep", "Newer."), before=memory("keep"), what="third")
+    steps = 0
+
+    def killing(plain: object) -> object:
+        def wrapped(*given: object, **named: object) -> object:
+            nonlocal steps
+            steps += 1
+            if steps == step:
+                raise Killed
+            assert callable(plain)
+            return plain(*given, **named)
+
+        return wrapped
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", killing(Path.rename))
+        patched.setattr(shutil, "rmtree", killing(shutil.rmtree))
+        with contextlib.suppress(Killed):
+            folder.purge(["secret.md"])
+    folder.close()
+
+    again = MemoryFolder(folder.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
+    again.heads()
+    assert {"first", "third"} <= {each.why.what for each in again.history.log()}
+    again.purge(["secret.md"])
+    assert {"first", "third"} <= {each.why.what for each in again.history.log()}
+    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+    assert sorted(path.name for path in folder.where.state.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("built", [True, False])
+def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> None:
+    """Between the two renames there is no folder in the place: the one that was built takes it; one that is half-built never does."""
+    place = tmp_path / "history"
+    if built:
+        (tmp_path / ".history-old").mkdir()
+        folders.aside(place).mkdir()
+        (folders.aside(place) / "new").touch()
+    else:
+        place.mkdir()
+        (place / "old").touch()
+        folders.aside(place).mkdir()
+
+    folders.settle_folder(place)
+
+    assert [path.name for path in place.iterdir()] == ["new" if built else "old"]
+    assert [path.name for path in tmp_path.iterdir()] == ["history"]
+
+
+@pytest.mark.covers("SF-4")
+def test_another_process_writes_on_after_the_history_was_rewritten(folder: MemoryFolder) -> None:
+    """A session that has the old history open records into the new one, and brings nothing of the old one back."""
+    put(folder, "a.md", memory("a", "the-hidden-words"))
+    other = MemoryFolder(folder.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
+    put(other, "b.md", memory("b"))
+
+    folder.purge(["a.md"])
+    put(other, "c.md", memory("c"), what="after")
+
+    assert other.history.log(limit=1)[0].why.what == "after"
+    assert sorted(other.history.files()) == ["MEMORY.md", "b.md", "c.md"]
+    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+
+
+@pytest.mark.covers("AM-10")
+def test_what_was_taken_back_stays_so_after_another_memory_is_forgotten_for_good(auto: AutoMemory) -> None:
+    """The changes get new ids when the history is written anew; which one took back which is carried over."""
+    put(auto.folder, "a.md", memory("a"), what="a")
+    put(auto.folder, "b.md", memory("b"), what="b")
+    put(auto.folder, "c.md", memory("c"), what="c")
+    assert auto.undo().why.what == "c"
+
+    auto.forget_for_good(["a.md"])
+
+    assert auto.undo().why.what == "b"
+    with pytest.raises(NothingToDo):
+        auto.undo()
+
+
+@pytest.mark.covers("AM-10")
+def test_an_undo_that_is_taken_back_counts_no_more(auto: AutoMemory) -> None:
+    """Undone, redone: the change stands again, and is the next to be taken back."""
+    put(auto.folder, "a.md", memory("a"), what="a")
+    put(auto.folder, "b.md", memory("b"), what="b")
+    auto.undo()
+    auto.undo(auto.folder.history.log(limit=1)[0].id)
+    assert [head.path for head in auto.heads()] == ["a.md", "b.md"]
+
+    assert auto.undo().why.what == "b"
+    assert auto.undo().why.what == "a"
+    assert auto.heads() == []
+
+
+@pytest.mark.covers("AM-10", "SF-5")
+def test_an_undo_that_is_killed_before_it_is_recorded_is_recorded_as_one(auto: AutoMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next scan records it with what it took back, so that the next undo goes on from there and does not do it again."""
+    put(auto.folder, "a.md", memory("a"), what="a")
+    put(auto.folder, "b.md", memory("b"), what="b")
+
+    def killed(*_: object, **__: object) -> str:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "record", killed)
+        with pytest.raises(Killed):
+            auto.undo()
+    again = AutoMemory(auto.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
+
+    assert again.undo().why.what == "a"
+    assert again.heads() == []
+
+
+@pytest.mark.covers("AM-10")
+def test_an_import_and_a_deletion_are_taken_back_whole(auto: AutoMemory) -> None:
+    """Many files in one change come back in one step, and so does what was deleted."""
+    many = [Change(path=f"m{number}.md", before=None, after=memory(f"m{number}")) for number in range(30)]
+    auto.folder.apply(many, Why(actor="import", what="import"))
+    auto.forget(["m1.md", "m2.md"], Why(actor="user", what="forget"))
+
+    auto.undo()
+    assert len(auto.heads()) == 30
+    auto.undo()
+    assert auto.heads() == []
+
+
+@pytest.mark.covers("AM-10")
+def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which files a change touched stands in its message: two thousand changes of two thousand files are not compared file by file."""
+    for number in range(5):
+        put(folder, f"m{number}.md", memory(f"m{number}"))
+    put(folder, "ä b.md", memory("umlaut"))
+    expected = [each.paths for each in folder.history.log()]
+    folder.close()
+
+    def no_look(*_: object) -> dict[str, str]:
+        raise AssertionError("a tree was read")
+
+    monkeypatch.setattr("memorist.auto_memory.history.run.read_tree", no_look)
+
+    assert [each.paths for each in folder.history.log()] == expected
+    assert expected[0] == ("MEMORY.md", "ä b.md")
+    assert len(folder.history.log("m3.md")) == 1
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize("harm", ["empty objects", "no objects", "bad branch"])
+def test_a_damaged_history_is_moved_aside_and_memory_goes_on(folder: MemoryFolder, harm: str) -> None:
+    """A power cut may leave empty files. Reading says so in a sentence; the next change begins a new history with everything that is there."""
+    put(folder, "a.md", memory("a"))
+    folder.close()
+    if harm == "bad branch":
+        (folder.where.history / "refs/heads/main").write_bytes(b"\0garbage")
+    for path in (folder.where.history / "objects").rglob("*"):
+        if path.is_file() and harm != "bad branch":
+            path.chmod(0o600)
+            path.write_bytes(b"") if harm == "empty objects" else path.unlink()
+
+    with pytest.raises(StoreError, match="damaged"):
+        folder.history.log()
+    put(folder, "b.md", memory("b"))
+
+    assert sorted(folder.history.files()) == ["MEMORY.md", "a.md", "b.md"]
+    assert folder.where.history.with_name("history.damaged").is_dir()
+    folder.purge(["a.md"])
+    assert not any(path.is_file() for path in folder.where.history.with_name("history.damaged").rglob("*"))
