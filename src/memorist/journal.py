@@ -16,7 +16,7 @@ from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
-from memorist.formats.recorded import Boundary, Head, Measured, RolledBack
+from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
 from memorist.recall.run import Recall, RecallMeans
@@ -36,7 +36,7 @@ from memorist.store.uses import keep_uses
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
 
-Entry = Head | Message | Boundary | RolledBack | Measured
+Entry = Head | Message | Boundary | RolledBack | WorldRecord | Measured
 
 
 class World(Struct, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from memorist.auto_memory.evidence import typed_words
 from memorist.auto_memory.extraction.run import Extraction
-from memorist.core.messages import Message, Origin
+from memorist.core.messages import RECALLED, Message, Origin
 from memorist.errors import StoreError
 from memorist.forks.spec import ParentCall
 from memorist.recall.choose import tools_used
-from memorist.recall.run import SHOWN, Recall
+from memorist.recall.run import Recall
 from memorist.view import View
 
 
@@ -55,7 +55,7 @@ class Memories:
 
     def resumed(self, view: View) -> None:
         """The first request of this process: what a former one had shown stands in the window, as far as the host's history still has its place."""
-        if self.recall is not None and (shown := view.own(SHOWN)):
+        if self.recall is not None and (shown := view.own(RECALLED)):
             self.recall.resumed(shown)
 
     def show(self, view: View, messages: Sequence[Message]) -> None:

@@ -19,6 +19,7 @@ from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
 from memorist.recall.settings import RecallSettings
 from memorist.session_memory.settings import SessionMemorySettings
+from memorist.skills.settings import SkillsSettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
@@ -45,6 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     auto_memory: AutoMemorySettings = AutoMemorySettings()
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
+    skills: SkillsSettings = SkillsSettings()
 
 
 class Layer(Struct, frozen=True):

@@ -109,9 +109,9 @@ class View:
         return done
 
     def _show(self, messages: Sequence[Message]) -> None:
-        known = {id(message) for message in self._window.messages}
+        hosts = self._window.of_host()
         self._same, self._settled = min(self._same, self._window.rewrite(messages)), False
-        kept = [Kept(message.id, None if id(message) in known else message) for message in self._window.messages]
+        kept = [Kept(message.id, None if id(message) in hosts else message) for message in self._window.messages]
         try:
             self._files.write(self._layout.window, msgspec.json.encode(kept))
             discard(self._files, self._layout.inserts)  # the window holds them now

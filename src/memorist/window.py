@@ -39,6 +39,10 @@ class Window:
         """The messages of the window, in order."""
         return tuple(message for shown in self._shown for message in shown.messages)
 
+    def of_host(self) -> frozenset[int]:
+        """Which message objects, by `id`, come from the host's own entries: only those can be found again in its history."""
+        return frozenset(id(message) for shown in self._shown if shown.index is not None for message in shown.messages)
+
     @property
     def first(self) -> Message | None:
         """The first message that is shown."""

@@ -53,7 +53,8 @@ def test_a_name_that_no_line_can_hold_hides_nothing_else(folder: MemoryFolder, n
 
     assert [head.path for head in folder.heads()] == ["a.md", "b.md"]
     assert folder.index_text().splitlines() == ["- [a](a.md) — about a", "- [b](b.md) — about b"]
-    (problem,) = check((), folder.present(), index="", built=folder.index())
+    topics = [folder.read("a.md"), folder.read("b.md")]
+    (problem,) = [each for each in check(topics, folder.present(), index="", built=folder.index()) if "says the same" not in each.what]
     assert "rename" in problem.cure
     assert problem.path.isprintable()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from anthropic import AsyncAnthropic
 
 from memorist.compaction.settings import CompactionSettings
+from memorist.context.prefix import Prefix
 from memorist.core.tokens import estimate_text
 from memorist.engine import Memorist
 from memorist.errors import NothingToDo
@@ -41,6 +42,22 @@ def size(body: dict[str, Any]) -> int:
     return estimate_text(msgspec.json.encode(body).decode())
 
 
+HOSTS: list[Host] = []
+"""The hosts of the test that runs."""
+
+
+@pytest.fixture(autouse=True)
+def prefix_grows() -> Iterator[None]:
+    """Whatever a test here does, each request extends the last, or a compaction, clearing, or the host's own rewriting changed the history."""
+    HOSTS.clear()
+    yield
+    for host in HOSTS:
+        wrong = [each for each in host.prefix.differences if each.part != "messages"]
+        changed = [event for event in host.events if isinstance(event, ConversationCompacted)]
+        assert not wrong, str(host.prefix)
+        assert len(host.prefix.differences) <= len(changed), str(host.prefix)
+
+
 class Host:
     """An agent loop that never compacts by itself; what it sends is what memorist gives it."""
 
@@ -48,12 +65,15 @@ class Host:
         self.events: list[Event] = []
         self.messages: list[dict[str, Any]] = []
         self.sent: list[dict[str, Any]] = []
+        self.prefix = Prefix()
+        HOSTS.append(self)
         self.model = ScriptedModel(answer or (lambda request: Say(text=f"Row {len(self.sent)} is in.")), name=f"scripted:{MODEL}")
 
     async def turn(self, session: Session, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
         request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "system": "You help.", "messages": self.messages})
         self.sent.append(msgspec.json.decode(msgspec.json.encode(request)))
+        self.prefix(self.sent[-1])
         reply = await self.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
         self.messages.append({"role": "assistant", "content": reply.body["content"]})

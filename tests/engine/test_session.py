@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from memorist.context.prefix import Prefix
 from memorist.core.messages import Usage
 from memorist.engine import Memorist
 from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
@@ -49,6 +50,7 @@ class Play:
         self.model = ScriptedModel(lambda request: fork(self.notes) if is_fork(request) else self.next_answer, name="scripted:m")
         self.next_answer: Step = Say(text="Done.")
         self.messages: list[dict[str, Any]] = []
+        self.prefix = Prefix()
 
     async def open(self, engine: Memorist, **more: Any) -> Session:
         return await engine.open("s", folder=self.folder, listener=self.events.append, **more)
@@ -59,6 +61,7 @@ class Play:
         self.next_answer = answer or Say(text=f"Answer to {text[:20]}", usage=usage)
         self.messages.append({"role": "user", "content": text})
         request = await session.prepare({"model": "m", "max_tokens": 1000, "system": "You help.", "messages": self.messages})
+        assert self.prefix(request) is None, str(self.prefix)
         reply = await self.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
         self.messages.append({"role": "assistant", "content": reply.body["content"]})

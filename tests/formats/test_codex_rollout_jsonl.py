@@ -348,7 +348,7 @@ def test_bare_items_of_the_first_clients_are_read() -> None:
 
 @pytest.mark.covers("FM-4")
 def test_new_records_and_items_that_clients_do_not_keep_are_asides() -> None:
-    """World state, unknown records and ghost snapshots survive as they came, and are no messages."""
+    """Unknown records and ghost snapshots survive as they came, and are no messages."""
     entries = entries_of(
         meta(),
         record("world_state", {"full": True, "state": {}}, ordinal=1),
@@ -358,7 +358,7 @@ def test_new_records_and_items_that_clients_do_not_keep_are_asides() -> None:
         said("user", "one"),
     )
     kinds = [entry.kind for entry in entries if isinstance(entry, Aside)]
-    assert kinds == ["session_meta", "world_state", "token_usage_record", "ghost_snapshot", "from_the_future"]
+    assert kinds == ["session_meta", "token_usage_record", "ghost_snapshot", "from_the_future"]
     assert texts(entries) == ["one"]
 
 

@@ -12,7 +12,7 @@ from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.folder.run import MemoryFolder, Used
 from memorist.auto_memory.gate import BY_A_MODEL, Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.history.run import Recorded
-from memorist.auto_memory.inbox.run import Inbox, Proposal, proposal
+from memorist.auto_memory.inbox.run import Inbox, Proposal, Seals, proposal
 from memorist.auto_memory.index import Index
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, Head
@@ -23,11 +23,8 @@ from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryRefused, MemoryWaits
 from memorist.ports import Clock, Files
 from memorist.safety.secrets import redact
+from memorist.store.files import present
 from memorist.store.layout import MemoryLayout
-
-REVIEWED_KEPT = 5_000
-"""Seals of accepted memories that are remembered; the newest."""
-
 
 LOW = (Trust.OUTSIDE, Trust.UNKNOWN)
 """Memories of these origins lend a new one none better: what is taken from them stays from outside."""
@@ -66,6 +63,7 @@ class AutoMemory:
         self.settings = settings
         self.folder = MemoryFolder(where, files=files, clock=clock, settings=settings, used=used, owner=owner)
         self.inbox = Inbox(where, files)
+        self._seals = Seals(where, files)
         self._files = files
         self._clock = clock
 
@@ -131,7 +129,7 @@ class AutoMemory:
         for change in changes:
             topic = parse(change.path, change.after or b"")
             if doubts(topic):
-                self._keep_reviewed(seal(topic))
+                self._seals.keep(seal(topic))
 
     def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
         """Put changes into the inbox for the person to decide, whatever the policy."""
@@ -205,7 +203,7 @@ class AutoMemory:
         if gone:
             raise InputError(f"neither the folder nor its history has {gone[0]}; `memorist memory list` and `log` show what there is")
         texts = [text for path in paths for text in self._ever(path)]
-        self._drop_reviewed({seal(parse("x.md", encode(text))) for text in texts})
+        self._seals.drop({seal(parse("x.md", encode(text))) for text in texts})
         for waiting in self.inbox.waiting():
             if waiting.path in paths:
                 self.inbox.drop(waiting)
@@ -229,7 +227,7 @@ class AutoMemory:
         for path in recorded.paths:
             if path == INDEX_NAME:
                 continue
-            now, then = self._present(path), history.data(path, recorded.id)
+            now, then = self._now(path), history.data(path, recorded.id)
             if now != then:
                 raise WriteConflict(f"{path} was changed again since; undo the later change first, or edit the file")
             changes.append(Change(path=path, before=now, after=history.data(path, before) if before else None))
@@ -250,11 +248,8 @@ class AutoMemory:
                 return each
         raise NothingToDo("there is no change of memory to take back")
 
-    def _present(self, path: str) -> bytes | None:
-        try:
-            return self._files.read(self.where.folder / path)
-        except FileNotFoundError:
-            return None
+    def _now(self, path: str) -> bytes | None:
+        return present(self._files, self.where.folder / path)
 
     def accept(self, start: str, text: str | None = None) -> Written:
         """Write a proposal, as it is or with another text; it leaves the inbox. Where the memory is already as proposed, that is all.
@@ -262,19 +257,19 @@ class AutoMemory:
         Raises WriteConflict when the file changed since it was proposed.
         """
         given = self.inbox.find(start)
-        present = self._present(given.path)
-        change = given.change(present)
+        now = self._now(given.path)
+        change = given.change(now)
         if text is not None:
             change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
-        if _done(change, present):
+        if _done(change, now):
             self.inbox.drop(given)
             return Written()
-        if present != change.before and change.before is not None:
+        if now != change.before and change.before is not None:
             raise WriteConflict(
                 f"{change.path} changed since this was proposed; reject {given.id}, or take over what you want of it with "
                 f"`memorist memory edit {change.path}`"
             )
-        if present is not None and change.before is None:
+        if now is not None and change.before is None:
             change = msgspec.structs.replace(change, path=self.free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md")))
         why = msgspec.structs.replace(given.why, actor="inbox", what=headline("accepted", given.why.what))
         written = self.write([change], why)
@@ -289,19 +284,7 @@ class AutoMemory:
 
     def reviewed(self) -> tuple[str, ...]:
         """Seals of the memories that the person accepted."""
-        try:
-            return msgspec.json.decode(self._files.read(self.where.reviewed), type=tuple[str, ...])
-        except (FileNotFoundError, msgspec.DecodeError):
-            return ()
-
-    def _keep_reviewed(self, mark: str) -> None:
-        known = [each for each in self.reviewed() if each != mark][-REVIEWED_KEPT + 1 :]
-        self._files.write(self.where.reviewed, msgspec.json.encode([*known, mark]))
-
-    def _drop_reviewed(self, marks: set[str]) -> None:
-        known = self.reviewed()
-        if marks.intersection(known):
-            self._files.write(self.where.reviewed, msgspec.json.encode([each for each in known if each not in marks]))
+        return self._seals.all()
 
     def close(self) -> None:
         """Let go of the history's files."""

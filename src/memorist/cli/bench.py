@@ -31,6 +31,7 @@ BENCHES = {
     "extract": "extract",
     "secrets": "secrets",
     "context": "context",
+    "manifest": "manifest",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

@@ -30,6 +30,7 @@ class MemoristCommands(Commands):
         "notes": "memorist.cli.notes:notes",
         "recall": "memorist.cli.recall:recall",
         "replay": "memorist.cli.replay:replay",
+        "skills": "memorist.cli.skills:skills_group",
     }
 
 

@@ -27,7 +27,7 @@ def notes(session: str, update: bool, model: str | None, as_json: bool) -> None:
 
     SESSION is its id, the start of its id, or its folder (such as one that `memorist replay` wrote).
     """
-    name, layout = _find(session)
+    name, layout = find_session(session)
     text = asyncio.run(_updated(name, layout, model)) if update else _read(layout, session)
     if as_json:
         show.json({"session": name, "path": str(layout.notes), "notes": text})
@@ -35,7 +35,8 @@ def notes(session: str, update: bool, model: str | None, as_json: bool) -> None:
         show.notes(text)
 
 
-def _find(session: str) -> tuple[str, SessionLayout]:
+def find_session(session: str) -> tuple[str, SessionLayout]:
+    """The id and folder of the one session that is meant by its id, the start of its id, or its folder. Raises InputError."""
     folder = Path(session)
     if folder.is_dir():
         return folder.resolve().name, SessionLayout(folder.resolve())

@@ -22,6 +22,9 @@ from memorist.replay.record import SessionRecord
 from memorist.replay.run import Replayed, ReplayOptions
 from memorist.replay.run import replay as run_replay
 
+PREFIX_SHOWN = 3
+"""Breaks of a session's prefix that its line names; `--json` has all."""
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -134,6 +137,10 @@ def _json(record: SessionRecord) -> dict[str, Any]:
             if record.final is None
             else {"message": record.final.message, "tokens": record.final.tokens, "why": record.final.why},
         },
+        "prefix": {
+            "requests": record.requests,
+            "breaks": [{"request": b.request, "why": b.why, "what": b.what, "line": b.line} for b in record.prefix_breaks],
+        },
         "memory": {
             "steps": [
                 {"message": step.index, "what": step.what, "paths": list(step.paths), "why": step.why} for step in record.memory_steps
@@ -160,6 +167,21 @@ def _summary(replayed: Replayed) -> None:
             f" context up to {record.tokens_peak:,} tokens, notes updated {len(record.updates)} times and at the end{skipped}"
         )
         click.echo(f"  notes: {record.notes_path or 'none, the session holds no message'}")
+        click.echo(f"  prefix: {_prefix(record)}")
         for step in record.memory_steps:
             click.echo(f"  memory {step.what}: {', '.join(step.paths)} ({step.why})")
     click.echo(f"report: {replayed.report}")
+
+
+def _prefix(record: SessionRecord) -> str:
+    """Whether each request extended the last, or where and why not."""
+    said = f"over {record.requests:,} requests it only grew"
+    if not record.prefix_breaks:
+        return said
+    parts = [
+        f"at request {each.request:,}{f' (line {each.line:,})' if each.line else ''} for {each.why}, {each.what}"
+        for each in record.prefix_breaks
+    ]
+    shown = "; ".join(parts[:PREFIX_SHOWN])
+    more = f"; and {len(parts) - PREFIX_SHOWN} more" if len(parts) > PREFIX_SHOWN else ""
+    return f"{said}, but {shown}{more}"

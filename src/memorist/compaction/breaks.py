@@ -44,6 +44,7 @@ PARAMS = (
 Cause = Literal["tools", "system", "model", "params", "messages", "marks", "time", "provider"]
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+_as_written = msgspec.json.Encoder().encode
 
 
 class Sent(Struct, frozen=True):
@@ -69,8 +70,9 @@ class Break(Struct, frozen=True):
     tokens: int
 
 
-def _hash(value: object) -> str:
-    return hashlib.blake2b(_encode(_unmarked(value)), digest_size=8).hexdigest()
+def _hash(value: object, *, exact: bool = False) -> str:
+    """Eight bytes for the value; `exact` ones tell a change of the order of keys."""
+    return hashlib.blake2b((_as_written if exact else _encode)(_unmarked(value)), digest_size=8).hexdigest()
 
 
 def _unmarked(value: object) -> object:
@@ -114,7 +116,7 @@ def _marks(parts: Iterable[object]) -> Iterator[str]:
             yield str(mark.get("ttl", "5m"))
 
 
-def sent(body: JsonObject, *, before: Sent | None = None, same: int = 0) -> Sent:
+def sent(body: JsonObject, *, before: Sent | None = None, same: int = 0, exact: bool = False) -> Sent:
     """What a request body of any of the three wire formats is made of.
 
     The caller may know that the first `same` entries of the history are those of `before`: their hashes are taken over then, so that the work is
@@ -125,10 +127,10 @@ def sent(body: JsonObject, *, before: Sent | None = None, same: int = 0) -> Sent
     old = before.messages[:same] if before is not None else ()
     return Sent(
         model=str(body.get("model", "")),
-        system=tuple(_hash(block) for block in system),
-        tools=tuple((_tool_name(tool), _hash(tool)) for tool in tools),
+        system=tuple(_hash(block, exact=exact) for block in system),
+        tools=tuple((_tool_name(tool), _hash(tool, exact=exact)) for tool in tools),
         params=tuple((name, _hash(body[name])) for name in PARAMS if name in body),
-        messages=(*old, *(_hash(entry) for entry in history[len(old) :])),
+        messages=(*old, *(_hash(entry, exact=exact) for entry in history[len(old) :])),
         marks=(*_marks(tools), *_marks(system), *_marks(history), *_marks([{"cache_control": body.get("cache_control")}])),
     )
 
@@ -151,6 +153,14 @@ def detect(
 
 
 def _cause(before: Sent, now: Sent, gap_seconds: float) -> tuple[Cause, str]:
+    found = changes(before, now)
+    if not found and (time := _time(before.marks, gap_seconds)):
+        found = [("time", time)]
+    return found[0] if found else ("provider", "nothing that was sent changed, and the time was short")
+
+
+def changes(before: Sent, now: Sent) -> list[tuple[Cause, str]]:
+    """What the sender changed from one request to the next, beside what was added to the history; what spoils the most comes first."""
     found: list[tuple[Cause, str]] = [
         ("tools", _tools(before.tools, now.tools)),
         ("system", _system(before.system, now.system)),
@@ -158,9 +168,8 @@ def _cause(before: Sent, now: Sent, gap_seconds: float) -> tuple[Cause, str]:
         ("params", _named(before.params, now.params)),
         ("messages", _messages(before.messages, now.messages)),
         ("marks", _lost_marks(before.marks, now.marks)),
-        ("time", _time(before.marks, gap_seconds)),
     ]
-    return next(((cause, what) for cause, what in found if what), ("provider", "nothing that was sent changed, and the time was short"))
+    return [(cause, what) for cause, what in found if what]
 
 
 def _tools(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> str:
@@ -180,19 +189,20 @@ def _named(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) ->
     return "; ".join(f"{verb}: {', '.join(names)}" for verb, names in parts.items() if names)
 
 
-def _first_difference(before: Sequence[str], now: Sequence[str]) -> int:
+def first_difference(before: Sequence[str], now: Sequence[str]) -> int:
+    """Index of the first entry that is not the same in both; the length of the shorter where there is none."""
     return next((index for index, (left, right) in enumerate(zip(before, now, strict=False)) if left != right), min(len(before), len(now)))
 
 
 def _system(before: Sequence[str], now: Sequence[str]) -> str:
     if before == now:
         return ""
-    return f"block {_first_difference(before, now)} of {len(now)} (counted from 0)"
+    return f"block {first_difference(before, now)} of {len(now)} (counted from 0)"
 
 
 def _messages(before: Sequence[str], now: Sequence[str]) -> str:
     """Where the history differs from the one sent before; one that only grew does not."""
-    first = _first_difference(before, now)
+    first = first_difference(before, now)
     if first == len(before):
         return ""
     if first == len(now):

@@ -22,6 +22,10 @@ JsonObject = dict[str, Any]
 """A JSON object as decoded: text keys, any JSON value. Never changed in place once it is part of a message."""
 
 
+RECALLED = "memorist-recall-"
+"""How the ids of messages begin that show memories of earlier sessions. After a compaction they are shown anew, and no summary quotes them."""
+
+
 class Origin(StrEnum):
     """Where a text really comes from; on the wire many of these share the role `user`."""
 

@@ -16,7 +16,7 @@ from memorist.formats.openai_responses_items import CALLS, MESSAGE_KINDS, OUTPUT
 from memorist.formats.recorded import Head, Line
 
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
-COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, CALL, ANSWER, SAID, THOUGHT, UNTYPED = range(7, 18)
+COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, CALL, ANSWER, SAID, THOUGHT, WORLD, UNTYPED = range(7, 19)
 """Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients wrote them."""
 
 _KINDS = ("", " ", "response_item", "item", "user_message", "agent_message", "agent_reasoning")
@@ -31,11 +31,12 @@ _MORE_KINDS = (
     "answer",
     "said",
     "thought",
+    "world_state",
     "untyped",
 )
 _EVENTS = {kind: code for code, kind in enumerate((*_KINDS, *_MORE_KINDS)) if code in (4, 5, 6, COUNT, ROLLBACK, STARTED)}
 _EVENTS["turn_started"] = STARTED
-_RECORDS = {"response_item": ITEM, "compacted": COMPACTED, "turn_context": CONTEXT, "session_meta": META}
+_RECORDS = {"response_item": ITEM, "compacted": COMPACTED, "turn_context": CONTEXT, "session_meta": META, "world_state": WORLD}
 _ITEMS = {
     "function_call": CALL,
     "custom_tool_call": CALL,
@@ -222,6 +223,8 @@ def _follow_turns(index: Index, lines: Iterable[Line]) -> None:
         code = index.codes[number] if number < len(index.codes) else BLANK
         if code == STARTED:
             turns.started(number)
+        elif code == WORLD:
+            turns.told(number)
         elif code == ROLLBACK:
             index.rollbacks[number] = turns.take_back(_turns_of(data), number)
         elif code == USER_EVENT and index.by_events:

@@ -30,21 +30,23 @@ from memorist.formats.codex_rollout_index import (
     THOUGHT,
     UNTYPED,
     USER_EVENT,
+    WORLD,
     Index,
     build,
     turn_of,
 )
-from memorist.formats.codex_rollout_records import CompactedLine, CountLine, ItemLine, SpokenLine, TokenCounts, UndatedItemLine
+from memorist.formats.codex_rollout_records import CompactedLine, CountLine, ItemLine, SpokenLine, TokenCounts, UndatedItemLine, WorldLine
 from memorist.formats.codex_rollout_said import read_said, read_thought
 from memorist.formats.harness import origin_of
 from memorist.formats.jsonl import FAILURES, MALFORMED, REPLACED, epoch, mended, reason, seconds
 from memorist.formats.openai_responses_items import read_item
-from memorist.formats.recorded import Aside, Boundary, Entry, Line, Lines, Measured, Mend, RolledBack, Skip
+from memorist.formats.recorded import Aside, Boundary, Entry, Line, Lines, Measured, Mend, RolledBack, Skip, WorldRecord
 
 _item = msgspec.json.Decoder(ItemLine).decode
 _undated = msgspec.json.Decoder(UndatedItemLine).decode
 _count = msgspec.json.Decoder(CountLine).decode
 _compacted = msgspec.json.Decoder(CompactedLine).decode
+_world = msgspec.json.Decoder(WorldLine).decode
 _spoken = msgspec.json.Decoder(SpokenLine).decode
 
 _TYPED = {CALL: read_call, SAID: read_said, THOUGHT: read_thought}
@@ -54,7 +56,7 @@ _ASSISTANT, _ROLE_WITHIN = b'"role":"assistant"', 250
 """What tells a message of the assistant, most of the messages, and where in its line."""
 _EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)
 _HISTORY_CODES = (CALL, ANSWER, SAID, THOUGHT, ITEM)
-_LIVE_CODES = (*_HISTORY_CODES, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED)
+_LIVE_CODES = (*_HISTORY_CODES, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED, WORLD)
 """What goes away with the turn that it belongs to."""
 
 
@@ -164,6 +166,8 @@ class _Reading:
             found = self._message(read_item(msgspec.json.decode(data), f"item-{number}"), None, number)
         elif code in _EVENT_CODES:
             found = self._event(code, number, data)
+        elif code == WORLD:
+            found = _world_record(number, data)
         elif code == COMPACTED:
             found = self._boundary(number, data)
         elif code == ROLLBACK:
@@ -235,3 +239,13 @@ class _Reading:
             timestamp=seconds(record.timestamp),
             replacement=replacement,
         )
+
+
+def _world_record(number: int, data: bytes) -> WorldRecord:
+    """What the model was told about its surroundings. A record of another shape holds nothing, and the state is not known from there on."""
+    try:
+        payload = _world(data).payload
+    except msgspec.ValidationError:
+        msgspec.json.decode(data)
+        return WorldRecord(full=False, state=None, line=number)
+    return WorldRecord(full=payload.full, state=payload.state, line=number)

@@ -118,3 +118,16 @@ class TurnLine(Struct, gc=False):
     """A record about a turn."""
 
     payload: TurnPayload
+
+
+class WorldPayload(Struct, gc=False):
+    """What the model was told about its surroundings: whole, or what changed of it."""
+
+    full: bool
+    state: dict[str, Any]
+
+
+class WorldLine(Struct, gc=False):
+    """A record of the surroundings."""
+
+    payload: WorldPayload

@@ -38,6 +38,10 @@ class Turns:
             self._context = None
         self.messages += 1
 
+    def told(self, line: int) -> None:
+        """A record of what the model is told stands at the line; right above the user's words it belongs to their turn."""
+        self._context = self._context or _Mark(line, self.messages)
+
     def _begin(self, here: _Mark) -> None:
         """Words that are typed while a turn runs belong to it. The first turn begins at its words: what stands before is the session's."""
         if not self._starts:

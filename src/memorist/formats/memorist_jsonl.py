@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
 from memorist.formats.jsonl import FAILURES, REPLACED, mended, reason
-from memorist.formats.recorded import Aside, Boundary, Entry, Head, Line, Lines, Measured, Mend, RolledBack, Skip
+from memorist.formats.recorded import Aside, Boundary, Entry, Head, Line, Lines, Measured, Mend, RolledBack, Skip, WorldRecord
 
 VERSION = 1
 """Version of the file format; a reader refuses a higher one."""
@@ -41,6 +41,10 @@ class _RolledBack(Struct, tag="rolled_back"):
     entry: RolledBack
 
 
+class _World(Struct, tag="world_state"):
+    entry: WorldRecord
+
+
 class _Measured(Struct, tag="measured"):
     entry: Measured
 
@@ -52,7 +56,7 @@ class _Any(Struct):
 
 
 _encoder = msgspec.json.Encoder()
-_Record = _Message | _Boundary | _RolledBack | _Measured
+_Record = _Message | _Boundary | _RolledBack | _World | _Measured
 _entry: Callable[[bytes], _Record] = msgspec.json.Decoder(_Record).decode
 _opening = msgspec.json.Decoder(_Opening).decode
 _any = msgspec.json.Decoder(_Any).decode
@@ -73,6 +77,8 @@ def encode(entry: Entry) -> bytes:
             line = _Boundary(entry)
         case RolledBack():
             line = _RolledBack(entry)
+        case WorldRecord():
+            line = _World(entry)
         case Measured():
             line = _Measured(entry)
         case Aside() | Skip() | Mend():
@@ -140,6 +146,8 @@ def _read_other(data: bytes, number: int, *, opened: bool) -> Entry:
                 f"The transcript has version {record.version}, which a newer memorist wrote; update memorist to read it."
             )
         return Aside("head", number, data.rstrip()) if opened else _opening(data).head
+    if record.type == "world_state":
+        return WorldRecord(full=False, state=None, line=number)
     if record.type in ("message", "boundary", "rolled_back", "measured"):
         return Skip(number, "its fields are not those of such a record")
     return Aside(record.type or "unknown", number, data.rstrip())

@@ -7,7 +7,7 @@ look twice: once for the shape, once for the content). Memory stays bounded: a r
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -66,6 +66,17 @@ class RolledBack(Struct, frozen=True):
     turns: int
     messages: int
     line: int
+    kept: bool = False
+    """The messages still stand before this marker: memorist's own transcript deletes nothing (CX-7, `context.rollback.surviving`)."""
+
+
+class WorldRecord(Struct, frozen=True, kw_only=True):
+    """What the model had been told about its surroundings from here on: whole, or as an RFC 7386 merge patch on what stood before (CX-3)."""
+
+    full: bool
+    state: dict[str, Any] | None
+    """Snapshots by section, or the patch; None where the record cannot be read."""
+    line: int = 0
 
 
 class Measured(Struct, frozen=True):
@@ -101,5 +112,5 @@ class Mend(Struct, frozen=True):
     why: str
 
 
-Entry = Head | Message | Boundary | RolledBack | Measured | Aside | Skip | Mend
+Entry = Head | Message | Boundary | RolledBack | WorldRecord | Measured | Aside | Skip | Mend
 """The first entry is always the Head. Messages of the live conversation come in order."""

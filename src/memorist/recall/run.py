@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.auto_memory.manifest import Head
 from memorist.auto_memory.run import AutoMemory
 from memorist.auto_memory.shown import meet
-from memorist.core.messages import Message, Origin, Text
+from memorist.core.messages import RECALLED, Message, Origin, Text
 from memorist.core.tokens import estimate_text
 from memorist.errors import InputError, MemoristError, StoreError
 from memorist.events import Event, MemoryRecalled
@@ -30,8 +30,6 @@ from memorist.recall.surface import Surfaced, Texts, block, index_block, says_no
 from memorist.store.uses import Use, What
 
 LABEL = "recall"
-SHOWN = "memorist-recall-"
-"""How the ids of our messages begin."""
 
 
 class Searcher(Protocol):
@@ -93,7 +91,7 @@ class Recall:
 
     def _message(self, text: str) -> Message:
         self._count += 1
-        id = f"{SHOWN}{self._means.session[:40]}-{self._count}"
+        id = f"{RECALLED}{self._means.session[:40]}-{self._count}"
         return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
 
     @property

@@ -8,6 +8,7 @@ from memorist.core.messages import Document, Image, Message, Origin, RedactedThi
 from memorist.core.tokens import PICTURE_TOKENS, estimate_message, estimate_text
 from memorist.events import ConversationCompacted, Event, HistoryReplaced, MemoryChanged, MemoryRefused, MemoryWaits, NotesUpdated
 from memorist.formats.recorded import Aside, Mend, Skip
+from memorist.replay.prefix import PrefixOfEntries
 from memorist.replay.record import CommandUse, Compaction, FileUse, MemoryGiven, MemoryStep, Point, Trouble, Update
 from memorist.session_memory.ledger import Ledger
 
@@ -46,6 +47,7 @@ class Gathering:
         self.memory_steps: list[MemoryStep] = []
         self.memory_given: list[MemoryGiven] = []
         self.messages = 0
+        self.prefix = PrefixOfEntries()
         self._stride = 1
         self._in_final = False
 
@@ -71,6 +73,7 @@ class Gathering:
         self.records += 1
         self.messages += 1
         self._count(message)
+        self.prefix.follow(message)
         if self.messages % self._stride == 0:
             self.points.append(Point(self.messages, tokens, message.timestamp))
             if len(self.points) >= 2 * POINTS:
@@ -109,6 +112,7 @@ class Gathering:
             case ConversationCompacted():
                 made = Compaction(self.messages, 0, event.trigger, event.tokens_before, event.tokens_after, "memorist", event.strategy)
                 self.compactions.append(made)
+                self.prefix.compacted(event.strategy)
             case MemoryChanged(what=what, paths=paths):
                 self.memory_steps.append(MemoryStep(self.messages, "written", paths, what))
             case MemoryWaits(path=path, reasons=reasons):

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Usage
 from memorist.formats.recorded import Head, Mend, Skip
+from memorist.replay.prefix import PrefixBreak
 
 
 class Point(Struct, frozen=True):
@@ -118,6 +119,10 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     final: Update | None = None
     """The update at the end of the recording, which no threshold called for; None for an empty session."""
     compactions: tuple[Compaction, ...]
+    requests: int = 0
+    """Requests that the session implies: one for each reply."""
+    prefix_breaks: tuple[PrefixBreak, ...] = ()
+    """Those that did not extend the one before, a few hundred at most (CX-8)."""
     memory_steps: tuple[MemoryStep, ...] = ()
     memory_given: tuple[MemoryGiven, ...] = ()
     kinds: dict[str, int]

@@ -156,6 +156,7 @@ async def _replay_one(engine: Memorist, files: HeldFiles, path: Path, name: str,
                     await session.follow(entry)
                 case _:
                     gathering.records += 1
+                    gathering.prefix.follow(entry)
                     await session.follow(entry)
         gathering.ending()
         notes = await _final_notes(session)
@@ -215,6 +216,8 @@ def _record(path: Path, head: Head, gathering: Gathering, session: Playback, not
         points=tuple(gathering.points),
         updates=tuple(gathering.updates),
         final=gathering.final,
+        requests=gathering.prefix.requests,
+        prefix_breaks=tuple(gathering.prefix.breaks),
         compactions=tuple(gathering.compactions),
         memory_steps=tuple(gathering.memory_steps),
         memory_given=tuple(gathering.memory_given),

@@ -196,6 +196,24 @@ class DiskFiles:
             path.unlink()
 
 
+def present(files: Files, path: Path) -> bytes | None:
+    """The bytes of a file; None where there is none. Raises StoreError."""
+    try:
+        return files.read(path)
+    except FileNotFoundError:
+        return None
+
+
+def exchange(files: Files, path: Path, before: bytes | None, after: bytes | None) -> None:
+    """Put one state of a file in the place of another; None is no file. Raises WriteConflict when it is not as `before`, and StoreError."""
+    if after is None:
+        files.remove(path)
+    elif before is not None:
+        files.write(path, after, expect=before)
+    elif not files.create(path, after):
+        raise WriteConflict(f"{path} was made by somebody else meanwhile; read it.")
+
+
 def discard(files: Files, path: Path) -> None:
     """Delete a file where there is one. Raises StoreError."""
     with contextlib.suppress(FileNotFoundError):

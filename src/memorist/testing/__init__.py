@@ -6,6 +6,7 @@ Nothing here needs the network or a key. `ScriptedModel` and `ScriptedServer` ta
 from memorist.testing.clock import FrozenClock
 from memorist.testing.conformance import check_files, check_model
 from memorist.testing.files import MemoryFiles
+from memorist.testing.prefix import check_prefix, only_grows
 from memorist.testing.received import Received
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.server import ScriptedServer
@@ -31,4 +32,6 @@ __all__ = [
     "Think",
     "check_files",
     "check_model",
+    "check_prefix",
+    "only_grows",
 ]

@@ -19,7 +19,7 @@ from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, encode, parse
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileFacts, Files
-from memorist.store.files import discard
+from memorist.store.files import discard, exchange, present
 from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
@@ -153,13 +153,13 @@ class MemoryFolder:
         """Put what differs from the history's newest state into it, with the reason of a change that was under way, or as somebody else's."""
         scan = self._known()
         known = self.history.files()
-        present = {path: seen.blob for path, seen in scan.files.items() if seen.blob}
-        changes: dict[str, bytes | None] = {path: None for path in known if path not in present}
-        for path, blob in present.items():
+        blobs = {path: seen.blob for path, seen in scan.files.items() if seen.blob}
+        changes: dict[str, bytes | None] = {path: None for path in known if path not in blobs}
+        for path, blob in blobs.items():
             if known.get(path) != blob:
-                changes[path] = data[path] if path in data else self._bytes(path)
+                changes[path] = data[path] if path in data else present(self._files, self.where.folder / path)
         pending = self._pending()
-        mine = {path for path in changes if pending is not None and pending.after.get(path) == present.get(path, "")}
+        mine = {path for path in changes if pending is not None and pending.after.get(path) == blobs.get(path, "")}
         if pending is not None and mine:
             self.history.record({path: changes.pop(path) for path in mine}, pending.why, self._clock.now(), undoes=pending.undoes)
         why = others(changes, known) if changes else Why(actor="memorist", what="index")
@@ -253,7 +253,7 @@ class MemoryFolder:
             after = {change.path: "" if change.after is None else blob_id(change.after) for change in real}
             self._files.write(self.where.pending, msgspec.json.encode(Pending(why=why, after=after, undoes=undoes)))
             for change in real:
-                self._write(change)
+                exchange(self._files, self.where.folder / change.path, change.before, change.after)
                 self._note(change.path)
             written = {change.path: change.after for change in real} | self._reindexed()
             id = self.history.record(written, why, self._clock.now(), undoes=undoes)
@@ -263,9 +263,9 @@ class MemoryFolder:
 
     def _check(self, changes: Sequence[Change]) -> None:
         """Every path and every present content, before the first is written."""
-        present = frozenset(path for path in self._known().files if path != INDEX_NAME)
+        taken = frozenset(path for path in self._known().files if path != INDEX_NAME)
         for change in changes:
-            problem = bad_path(change.path, present)
+            problem = bad_path(change.path, taken)
             if problem:
                 raise InputError(f"{change.path!r} cannot be a memory. {problem}")
             if not self._inside(change.path):
@@ -274,23 +274,8 @@ class MemoryFolder:
                 raise InputError(
                     f"{change.path} would have {len(change.after):,} bytes, more than a memory may have ({MAX_FILE:,}); split it"
                 )
-            if self._bytes(change.path) != change.before:
+            if present(self._files, self.where.folder / change.path) != change.before:
                 raise WriteConflict(f"{change.path} changed since it was read; read it again and repeat the change.")
-
-    def _bytes(self, path: str) -> bytes | None:
-        try:
-            return self._files.read(self.where.folder / path)
-        except FileNotFoundError:
-            return None
-
-    def _write(self, change: Change) -> None:
-        place = self.where.folder / change.path
-        if change.after is None:
-            self._files.remove(place)
-        elif change.before is not None:
-            self._files.write(place, change.after, expect=change.before)
-        elif not self._files.create(place, change.after):
-            raise WriteConflict(f"{change.path} was made by somebody else meanwhile; read it.")
 
     def purge(self, paths: Sequence[str]) -> int:
         """Leave no copy of these files: not in the folder, the index, the history, nor in what was derived. Gives the number of changes that held them."""

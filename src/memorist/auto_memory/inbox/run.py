@@ -114,3 +114,33 @@ class Inbox:
     def drop(self, given: Proposal) -> None:
         """Take a proposal out."""
         discard(self._files, self._where.inbox / f"{given.id}.json")
+
+
+SEALS = 5_000
+"""Accepted memories that are remembered; the newest."""
+
+
+class Seals:
+    """The memories that the person accepted, by what stands in them: they need no second look."""
+
+    def __init__(self, where: MemoryLayout, files: Files) -> None:
+        self._path = where.reviewed
+        self._files = files
+
+    def all(self) -> tuple[str, ...]:
+        """Every seal, oldest first; none where the file is torn."""
+        try:
+            return msgspec.json.decode(self._files.read(self._path), type=tuple[str, ...])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ()
+
+    def keep(self, seal: str) -> None:
+        """Remember one. Raises StoreError."""
+        known = [each for each in self.all() if each != seal][-SEALS + 1 :]
+        self._files.write(self._path, msgspec.json.encode([*known, seal]))
+
+    def drop(self, seals: set[str]) -> None:
+        """Leave nothing of these. Raises StoreError."""
+        known = self.all()
+        if seals.intersection(known):
+            self._files.write(self._path, msgspec.json.encode([each for each in known if each not in seals]))

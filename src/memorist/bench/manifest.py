@@ -1,0 +1,90 @@
+"""What a look at a memory folder costs: the first, one with nothing changed, one with ten changed; beside reading every file each time (AM-6)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from memorist.auto_memory.folder.run import MemoryFolder
+from memorist.auto_memory.manifest import head_of
+from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.bench.result import Result, Row
+from memorist.clock import SystemClock
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, MemoryLayout
+
+SIZES = (200, 2_000, 20_000)
+CHANGED = 10
+ROUNDS = 5
+"""Looks of each kind; medians count."""
+SHARE = 0.25
+"""Goal: a look with nothing changed costs at most this part of reading every file, at every size."""
+
+
+def measure(data: Path) -> Result:
+    """Make folders of each size, and look at them. Recorded sessions are not needed."""
+    del data
+    rows: list[Row] = []
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as home:
+            rows += _rows(Layout(Path(home)).memory("/bench"), size)
+    return Result("manifest", tuple(rows))
+
+
+def write_memory(path: Path, number: int, word: str) -> None:
+    """One memory file of about six hundred bytes."""
+    rule = f"Part {number} is {word}: what is said of it here holds for every build of the shop, and for the importer as well. "
+    path.write_text(f"---\nname: part-{number}\ndescription: what is {word} about part {number}\ntype: project\n---\n\n{rule * 4}\n")
+
+
+def _rows(where: MemoryLayout, size: int) -> list[Row]:
+    where.folder.mkdir(parents=True)
+    for number in range(size):
+        write_memory(where.folder / f"part-{number:05}.md", number, "new")
+    folder = _opened(where)
+    first = _seconds(folder.heads)
+    same, ten, every, fresh = [], [], [], []
+    for turn in range(ROUNDS):
+        same.append(_seconds(folder.heads))
+        for number in range(CHANGED):
+            write_memory(where.folder / f"part-{number:05}.md", number, f"changed {turn}")
+        ten.append(_seconds(folder.heads))
+        every.append(_seconds(lambda: _read_all(where.folder)))
+        fresh.append(_seconds(lambda: _opened(where).heads()))
+    folder.close()
+    share = median(mine / theirs for mine, theirs in zip(same, every, strict=True))
+    named = f"{size:,} files"
+    return [
+        Row(f"{named}: the first look, with history and index", 1000 * first, "ms"),
+        Row(f"{named}: nothing changed", 1000 * median(same), "ms"),
+        Row(f"{named}: nothing changed, in a new process", 1000 * median(fresh), "ms"),
+        Row(f"{named}: {CHANGED} changed", 1000 * median(ten), "ms"),
+        Row(f"{named}: reading every file", 1000 * median(every), "ms"),
+        Row(f"{named}: nothing changed, share of reading all", share, "", f"at most {SHARE}", share <= SHARE),
+    ]
+
+
+def _opened(where: MemoryLayout) -> MemoryFolder:
+    return MemoryFolder(where, files=DiskFiles(durable=False), clock=SystemClock(), settings=AutoMemorySettings())
+
+
+def _read_all(folder: Path) -> int:
+    """What one would write without a scan that remembers: every file read, and its header taken apart."""
+    count = 0
+    for entry in os.scandir(folder):
+        if entry.name.endswith(".md"):
+            found = entry.stat()
+            head_of(entry.name, Path(entry.path).read_bytes(), lines=30, modified=found.st_mtime, size=found.st_size)
+            count += 1
+    return count
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """Processor time: other programs on the machine are not counted."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began

@@ -1,0 +1,59 @@
+"""JSON merge patches (RFC 7386) and the plain form of values that they can carry. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+from memorist.core.messages import JsonObject
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """The value as a patch can carry it: null takes a key out, so that an object's keys without a value are left out; NaN and infinity are no JSON."""
+    match value:
+        case dict():
+            return {str(key): inner for key, each in value.items() if (inner := plain(each)) is not None}
+        case list() | tuple():
+            return [plain(each) for each in value]
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value
+
+
+def canonical(value: object) -> bytes:
+    """The same bytes for the same JSON value, whatever the order of its keys. True is not 1."""
+    try:
+        return _encode(value)
+    except (OverflowError, UnicodeEncodeError):  # an integer of more than 64 bits; a lone surrogate
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def difference(before: JsonObject, now: JsonObject) -> JsonObject:
+    """The patch that makes `before` into `now`; empty when they are the same. Both hold no null as the value of a key."""
+    patch: JsonObject = {key: None for key in before if key not in now}
+    for key, value in now.items():
+        old = before.get(key)
+        if key in before and canonical(old) == canonical(value):
+            continue
+        patch[key] = difference(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return patch
+
+
+def patched(before: JsonObject, patch: JsonObject) -> JsonObject:
+    """The state after the patch. Nothing that is given is changed."""
+    now = dict(before)
+    for key, value in patch.items():
+        if value is None:
+            now.pop(key, None)
+        elif isinstance(value, dict):
+            old = now.get(key)
+            now[key] = patched(old if isinstance(old, dict) else {}, value)
+        else:
+            now[key] = value
+    return now

@@ -1,0 +1,101 @@
+"""The prefix only grows: each request extends the one before, or the difference is named (CX-8). Pure.
+
+A provider serves from its cache what begins with the very same bytes as before: tools, system prompt, then the history. `Prefix` takes request bodies
+of any of the three wire formats in the order in which they were sent; `memorist.testing.only_grows` makes a claim of it in a test.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.compaction.breaks import Cause, Sent, changes, first_difference, sent
+from memorist.core.messages import JsonObject, Origin
+from memorist.formats.harness import origin_of
+
+Why = Cause | Literal["compaction", "rolled back", "host rewrite"]
+"""Known causes: a compaction, turns taken back, a host that rewrote what it had sent; else the part that changed."""
+
+
+class Difference(Struct, frozen=True):
+    """A request that does not extend the one before it."""
+
+    request: int
+    """Counted from 1."""
+    part: str
+    """`tools`, `system`, `model`, `params` or `messages`: where the bytes part."""
+    why: Why
+    what: str
+    """What exactly, in one clause for a person."""
+    index: int | None = None
+    """The first entry of the history that differs, counted from 0; None where the history is not the cause."""
+
+    def __str__(self) -> str:
+        return f"request {self.request}: {self.why} ({self.part}): {self.what}"
+
+
+class Prefix:
+    """Requests as they are sent, one after another. Call it with each body."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.differences: list[Difference] = []
+        self._last: Sent | None = None
+        self._expected: Why | None = None
+
+    def __call__(self, body: JsonObject) -> Difference | None:
+        """Take the next request. The difference to the one before, if it does not extend that; it is kept in `differences` too.
+
+        Cache marks do not count, as they move with every request; neither does a text written as one block of text.
+        """
+        self.requests += 1
+        now = sent(body, exact=True)
+        before, self._last = self._last, now
+        expected, self._expected = self._expected, None
+        if before is None:
+            return None
+        found = next(((part, what) for part, what in changes(before, now) if part != "marks"), None)
+        if found is None:
+            return None
+        index = first_difference(before.messages, now.messages) if found[0] == "messages" else None
+        difference = Difference(self.requests, found[0], found[0], found[1], index)
+        if index is not None:
+            difference = _in_history(difference, index, body, len(now.messages))
+        if expected is not None:
+            difference = Difference(difference.request, difference.part, expected, difference.what, difference.index)
+        self.differences.append(difference)
+        return difference
+
+    def expect(self, why: Why) -> None:
+        """Say why the next request will not extend this one, where the sender knows: after a compaction, say."""
+        self._expected = why
+
+    def __str__(self) -> str:
+        """One line for each difference, or that there is none."""
+        return "\n".join(map(str, self.differences)) or f"the prefix only grew over {self.requests} requests"
+
+
+def _in_history(found: Difference, index: int, body: JsonObject, count: int) -> Difference:
+    """Name the cause of a change within the history."""
+    history = body.get("messages", body.get("input"))
+    entries = history if isinstance(history, list) else []
+    entry = entries[index] if index < len(entries) else None
+    role = entry.get("role") if isinstance(entry, dict) else None
+    lead = all(isinstance(each, dict) and each.get("role") in ("system", "developer") for each in entries[: index + 1])
+    if lead and role in ("system", "developer"):
+        return Difference(found.request, "system", "system", found.what, index)
+    if any(_summary(each) for each in entries[index : index + 3]):
+        return Difference(found.request, found.part, "compaction", found.what, index)
+    why: Why = "rolled back" if index == count else "host rewrite"
+    return Difference(found.request, found.part, why, found.what, index)
+
+
+def _summary(entry: object) -> bool:
+    """Whether an entry begins with a compaction's summary."""
+    if not isinstance(entry, dict):
+        return False
+    content = entry.get("content")
+    parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
+    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return entry.get("type") in ("compaction", "compaction_summary") or any(origin_of(text) is Origin.SUMMARY for text in texts)

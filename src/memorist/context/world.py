@@ -1,0 +1,196 @@
+"""World state: what the model has been told about its surroundings, and what must be told because it changed (CX-3). Pure.
+
+The surroundings are sections, each with an id and a snapshot that can be compared: folder, environment, permissions, model, instructions, tools,
+skills, date. At the start of a turn, and before every request in it, `advance` compares them with what was told last and gives the differences
+alone; when nothing changed there is nothing to say and nothing to keep, so that the prefix stays as it was (codex.md section 3.3). What was told is
+kept in the transcript, whole at first and then as merge patches; `rebuild` plays them back on resume and after turns were taken back (CX-7).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from memorist.context.patches import canonical, difference, patched, plain
+from memorist.context.rollback import surviving
+from memorist.core.messages import JsonObject, Message, Origin, Role, Text
+from memorist.formats.recorded import Boundary, Entry, WorldRecord
+
+Family = Literal["rollout", "file-native"]
+"""Whose manner a text has: tagged developer and user messages, or reminders at the tail (codex.md section 3.2, claude-code.md section 1.4)."""
+
+
+class Before(Struct, frozen=True):
+    """What the model was told of a section before: nothing, something that is not known any more, or this value."""
+
+    state: Literal["absent", "unknown", "known"] = "absent"
+    value: Any = None
+
+
+Render = Callable[[Any, Before], str]
+"""The text that tells a section's value (None when it is gone) to a model that knows what `Before` says; empty text says nothing."""
+
+
+def plainly(title: str) -> Render:
+    """A renderer for values that speak for themselves: the title, and the value or that it is gone."""
+
+    def render(value: Any, before: Before) -> str:  # noqa: ANN401 - any JSON value
+        if value is None:
+            return f"{title}: no longer in force."
+        said = value if isinstance(value, str) else canonical(value).decode()
+        return f"{title}: {said}" if before.state == "absent" else f"{title} is now: {said}"
+
+    return render
+
+
+class Section(Struct, frozen=True):
+    """One part of the surroundings. `value` is any JSON value, None when there is none at present; nulls within objects count as not there."""
+
+    id: str
+    value: Any
+    render: Render
+    role: Role = "developer"
+    """Who says it in the rollout family; in the file-native family it is always a reminder of the user's side."""
+
+
+class WorldState(Struct, frozen=True):
+    """What the model was told: snapshots by section id, and their bytes for comparing. `unknown` says that something was told, but not what."""
+
+    values: JsonObject
+    marks: dict[str, bytes]
+    unknown: bool = False
+
+
+class Change(Struct, frozen=True):
+    """A section that differs from what was told, and the text that says so."""
+
+    id: str
+    text: str
+    role: Role
+    removed: bool = False
+
+
+class Step(Struct, frozen=True):
+    """What comes of comparing: the new state, what to say, and what to keep in the transcript. Without a change, `record` is None."""
+
+    state: WorldState
+    changes: tuple[Change, ...] = ()
+    record: WorldRecord | None = None
+
+
+class Rebuilt(Struct, frozen=True):
+    """The state at the end of a transcript, and what could not be read, in one clause each."""
+
+    state: WorldState
+    problems: tuple[str, ...] = ()
+
+
+NOTHING = WorldState({}, {})
+"""The state of a session to which nothing was told."""
+UNKNOWN = WorldState({}, {}, unknown=True)
+"""The state after a snapshot that could not be read: everything is told again."""
+
+
+def known(values: JsonObject) -> WorldState:
+    """The state in which the model was told these values."""
+    clean = plain(values)
+    return WorldState(clean, {key: canonical(value) for key, value in clean.items()})
+
+
+def digest(text: str) -> str:
+    """A snapshot for a long text: 16 hex digits, the same for both kinds of line ends."""
+    return hashlib.blake2b(text.replace("\r\n", "\n").encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def advance(state: WorldState, sections: Sequence[Section]) -> Step:
+    """Compare the sections with what was told. A section that was told and is not among them is gone. Of two with one id the later counts.
+
+    The work is in the sections alone: it does not grow with the history.
+    """
+    values, marks = {}, {}
+    for section in sections:
+        if (value := plain(section.value)) is None:
+            continue
+        values[section.id] = value
+        marks[section.id] = canonical(value)
+    if marks == state.marks and not state.unknown:
+        return Step(state)
+    now = WorldState(values, marks)
+    latest = {section.id: section for section in sections}
+    changes = [
+        _changed(section, values.get(section.id), state)
+        for section in latest.values()
+        if state.marks.get(section.id) != marks.get(section.id) or state.unknown
+    ]
+    changes += [Change(gone, f"{gone}: no longer in force.", "developer", removed=True) for gone in state.marks if gone not in latest]
+    whole = state.unknown or not state.marks
+    record = WorldRecord(full=whole, state=values if whole else difference(state.values, values))
+    return Step(now, tuple(change for change in changes if change.text), record)
+
+
+def _changed(section: Section, value: Any, state: WorldState) -> Change:  # noqa: ANN401 - any JSON value
+    before = Before("unknown") if state.unknown else Before()
+    if section.id in state.values:
+        before = Before("known", state.values[section.id])
+    silent = value is None and before.state != "known"
+    return Change(section.id, "" if silent else section.render(value, before), section.role, removed=value is None)
+
+
+def trimmed(state: WorldState, sections: Iterable[str]) -> WorldState:
+    """The state after the texts of these sections left the context (cut, or compacted away): they are told again at the next step."""
+    gone = set(sections)
+    kept = {key: value for key, value in state.values.items() if key not in gone}
+    return WorldState(kept, {key: state.marks[key] for key in kept}, state.unknown)
+
+
+def as_messages(changes: Sequence[Change], family: Family, number: str) -> tuple[Message, ...]:
+    """The changes as messages for the tail of a history; none when there are none. `number` makes their ids.
+
+    Rollout: neighbours of one role share a message, a part each. File-native: one user message, a reminder each.
+    """
+    if family == "file-native":
+        blocks = tuple(Text(f"<system-reminder>\n{change.text}\n</system-reminder>") for change in changes)
+        return (_message(f"world-{number}", "user", blocks),) if blocks else ()
+    groups: list[tuple[Role, list[Text]]] = []
+    for change in changes:
+        if not groups or groups[-1][0] != change.role:
+            groups.append((change.role, []))
+        groups[-1][1].append(Text(change.text))
+    return tuple(_message(f"world-{number}.{place}", role, tuple(texts)) for place, (role, texts) in enumerate(groups))
+
+
+def _message(name: str, role: Role, blocks: tuple[Text, ...]) -> Message:
+    return Message(id=name, role=role, blocks=blocks, origin=Origin.INJECTED)
+
+
+def rebuild(entries: Iterable[Entry]) -> Rebuilt:
+    """The state at the end of a transcript, of memorist or Codex.
+
+    Records of turns that were taken back do not count. A compaction resets the state; so does a full record. A patch on nothing is passed over,
+    and a record that cannot be read leaves the state unknown until the next full one; both are said.
+    """
+    state: JsonObject | None = {}
+    problems: list[str] = []
+    begun = False
+    for entry in surviving(entries):
+        if isinstance(entry, Boundary):
+            state, begun = {}, False
+        if not isinstance(entry, WorldRecord):
+            continue
+        try:
+            if entry.state is None:
+                state = None
+                problems.append(f"line {entry.line}: the record of the surroundings cannot be read; all is told again")
+            elif entry.full:
+                state, begun = plain(entry.state), True
+            elif state is None or not begun:
+                problems.append(f"line {entry.line}: a change of the surroundings without the state before it; passed over")
+            else:
+                state = patched(state, entry.state)
+        except RecursionError:
+            state = None
+            problems.append(f"line {entry.line}: the record of the surroundings is nested too deep; all is told again")
+    return Rebuilt(UNKNOWN if state is None else known(state), tuple(problems))

@@ -1,0 +1,176 @@
+"""The catalogue: what a model is told of the skills, within its budget, trimmed fairly. Pure (SK-2).
+
+Source: codex.md section 4.2. All descriptions are shortened to one common length before any skill is left out; skills are left out only when not
+even names and files fit. What was left out is said, to the model and to the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.core.template import render
+from memorist.core.tokens import BYTES_PER_TOKEN
+from memorist.safety.data import neutralise
+from memorist.skills.settings import SkillsSettings
+from memorist.skills.skill import Scope, Skill
+from memorist.skills.texts import Texts
+
+Family = Literal["rollout", "file-native"]
+
+ORDER: tuple[Scope, ...] = ("system", "project", "user")
+"""Order in the prompt (codex.md section 4.2)."""
+
+TELLING_CUT = 100
+"""Characters cut from a description on average from which the host is warned (codex.md section 4.2)."""
+
+_DOTS = "..."
+_SHORTEST = 8
+"""Characters below which a piece of a description tells nothing: it is left out instead. Ours."""
+
+
+class Catalogue(Struct, frozen=True, kw_only=True):
+    """The text to show (empty where there is nothing to list), and what became of each skill."""
+
+    text: str = ""
+    shown: tuple[Skill, ...] = ()
+    left_out: tuple[Skill, ...] = ()
+    """Listed skills that found no room."""
+    cut: int = 0
+    """Characters of descriptions that were cut."""
+    warnings: tuple[str, ...] = ()
+
+
+class _Budget(Struct, frozen=True):
+    """A limit and the measure it is counted by."""
+
+    limit: int
+    size: Callable[[str], int]
+
+
+class _Item(Struct, frozen=True):
+    """One skill as it is shown: what has to stand, and what may be shortened."""
+
+    skill: Skill
+    name: str
+    place: str
+    description: str
+
+    def line(self, length: int) -> str:
+        """Its line with at most so many characters of the description."""
+        words = shortened(self.description, length)
+        return f"- {self.name}: {words} (file: {self.place})" if words else f"- {self.name} (file: {self.place})"
+
+
+def shortened(text: str, length: int) -> str:
+    """At most `length` characters, dots at a cut; nothing where so few would tell nothing."""
+    if len(text) <= length:
+        return text
+    return text[: length - len(_DOTS)] + _DOTS if length >= _SHORTEST else ""
+
+
+def catalogue(
+    skills: Sequence[Skill], family: Family, texts: Texts, settings: SkillsSettings, *, window: int | None = None, factor: float = 1.0
+) -> Catalogue:
+    """The catalogue of the skills that a model may choose.
+
+    `window` is the context window in tokens, `factor` how many of them one estimated token is (`core.tokens.family_factor`); without a window the
+    limit is in characters. The whole text, frame included, is within the limit.
+    """
+    listed = sorted((skill for skill in skills if skill.listed), key=lambda skill: (ORDER.index(skill.scope), skill.name, skill.path))
+    if not listed or not settings.enabled:
+        return Catalogue()
+    tokens = 0 if window is None else int(window * settings.share / factor)
+    budget = _Budget(settings.characters, len) if window is None else _Budget(tokens * BYTES_PER_TOKEN, _bytes)
+    frame = texts.rollout if family == "rollout" else texts.file_native
+    plain = _fitted(listed, (), frame, texts, budget, settings)
+    if not plain.cut and not plain.left_out:
+        return plain
+    short = _fitted(listed, _roots(listed), frame, texts, budget, settings)
+    return min(plain, short, key=lambda made: (len(made.left_out), made.cut, budget.size(made.text)))
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _roots(skills: Sequence[Skill]) -> tuple[str, ...]:
+    """Roots that hold more than one of the skills: a short name for each saves room."""
+    counts: dict[str, int] = {}
+    for skill in skills:
+        if skill.root and skill.path.startswith(skill.root + "/"):
+            counts[skill.root] = counts.get(skill.root, 0) + 1
+    return tuple(root for root, count in counts.items() if count > 1)
+
+
+def _item(skill: Skill, roots: Sequence[str], settings: SkillsSettings) -> _Item:
+    place = skill.path
+    for at, root in enumerate(roots):
+        if skill.root == root and skill.path.startswith(root + "/"):
+            place = f"r{at}{skill.path[len(root) :]}"
+    words = f"{skill.description} {skill.when_to_use}".rstrip()
+    return _Item(skill, _inert(skill.name), _inert(place), shortened(_inert(words), settings.description_characters))
+
+
+def _inert(text: str) -> str:
+    """On one line, and without tags that could open or close a frame."""
+    return neutralise(" ".join(text.split()))
+
+
+def _fitted(
+    listed: Sequence[Skill], roots: Sequence[str], frame: str, texts: Texts, budget: _Budget, settings: SkillsSettings
+) -> Catalogue:
+    table = "".join(f"r{at} = {_inert(root)}\n" for at, root in enumerate(roots))
+    items = [_item(skill, roots, settings) for skill in listed]
+
+    def whole(lines: Sequence[str], left: int) -> str:
+        said = "\n" + render(texts.left_out, {"count": str(left)}, strict=True) if left else ""
+        return render(frame, {"roots": table, "lines": "\n".join(lines), "left_out": said}, strict=True)
+
+    def lines(length: int) -> list[str]:
+        return [item.line(length) for item in items]
+
+    most = max(len(item.description) for item in items)
+    if budget.size(whole(lines(most), 0)) <= budget.limit:
+        return _made(whole(lines(most), 0), items, (), most)
+    if budget.size(whole(lines(0), 0)) <= budget.limit:
+        length = _longest(
+            budget.limit - budget.size(whole((), 0)) + 1, lambda length: sum(budget.size(line) + 1 for line in lines(length)), most
+        )
+        return _made(whole(lines(length), 0), items, (), length)
+    kept, out = _some(items, budget.limit - budget.size(whole((), len(items))) + 1, budget)
+    text = whole([item.line(0) for item in kept], len(out)) if kept else ""
+    return _made(text, kept, tuple(item.skill for item in out), 0)
+
+
+def _longest(room: int, cost: Callable[[int], int], most: int) -> int:
+    """The greatest common length of descriptions whose lines fit; the cost grows with the length."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if cost(middle) <= room else (low, middle - 1)
+    return low
+
+
+def _some(items: Sequence[_Item], room: int, budget: _Budget) -> tuple[list[_Item], list[_Item]]:
+    """The first items whose lines fit without descriptions, and the others."""
+    kept: list[_Item] = []
+    out: list[_Item] = []
+    for item in items:
+        size = budget.size(item.line(0)) + 1
+        fits = size <= room
+        room -= size if fits else 0
+        (kept if fits else out).append(item)
+    return kept, out
+
+
+def _made(text: str, items: Sequence[_Item], out: tuple[Skill, ...], length: int) -> Catalogue:
+    cut = sum(len(item.description) - len(shortened(item.description, length)) for item in items)
+    warnings = []
+    if out:
+        warnings.append(f"{len(out)} skills are not listed for want of room; turn some off in skills.off, or raise skills.share")
+    if items and cut / len(items) > TELLING_CUT:
+        warnings.append(f"descriptions of skills were shortened by {cut // len(items)} characters on average to fit")
+    return Catalogue(text=text, shown=tuple(item.skill for item in items), left_out=out, cut=cut, warnings=tuple(warnings))

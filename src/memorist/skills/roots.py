@@ -1,0 +1,66 @@
+"""Where skills are looked for: the roots of both families, as paths. Pure (SK-1).
+
+Source: codex.md section 4.1 for the rollout family and the shared `.agents/skills`, claude-code.md section 11.4 for `.claude/skills`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+from msgspec import Struct
+
+from memorist.skills.skill import Scope
+
+PROJECT_FOLDERS = (".agents/skills", ".codex/skills", ".claude/skills")
+"""Below each folder from the project's root to the working folder."""
+
+
+class Root(Struct, frozen=True):
+    """A folder to look in."""
+
+    path: str
+    scope: Scope
+
+
+class Places(Struct, frozen=True, kw_only=True):
+    """The folders that roots are reckoned from, absolute; an empty one gives no roots."""
+
+    project: str = ""
+    """Root of the repository, or the working folder where there is none."""
+    cwd: str = ""
+    home: str = ""
+    codex_home: str = ""
+    claude_home: str = ""
+    memorist_home: str = ""
+    system: tuple[str, ...] = ("/etc/codex/skills",)
+
+
+def roots(places: Places, extra: Sequence[str] = ()) -> tuple[Root, ...]:
+    """Every root once, the project's first, then the user's, then the system's. They need not exist."""
+    found = [Root(f"{folder}/{name}", "project") for folder in _between(places.project, places.cwd) for name in PROJECT_FOLDERS]
+    user = [
+        (places.home, ".agents/skills"),
+        (places.codex_home, "skills"),
+        (places.claude_home, "skills"),
+        (places.memorist_home, "skills"),
+    ]
+    found += [Root(f"{folder}/{name}", "user") for folder, name in user if folder]
+    found += [Root(folder, "user") for folder in extra]
+    if places.codex_home:
+        found.append(Root(f"{places.codex_home}/skills/.system", "system"))
+    found += [Root(folder, "system") for folder in places.system]
+    once: dict[PurePosixPath, Root] = {}
+    for root in found:
+        once.setdefault(PurePosixPath(root.path), root)
+    return tuple(once.values())
+
+
+def _between(top: str, bottom: str) -> Iterable[str]:
+    """The folders from the one down to the other; only the lower one where it does not lie below the upper."""
+    if not top or not bottom:
+        return [folder for folder in (top, bottom) if folder]
+    low, high = PurePosixPath(bottom), PurePosixPath(top)
+    if low != high and high not in low.parents:
+        return [str(low)]
+    return [str(folder) for folder in reversed((low, *low.parents)) if folder == high or high in folder.parents]

@@ -1,0 +1,146 @@
+"""A skill as its SKILL.md says it: name, description, what else the header may say, and the body. Pure (SK-1).
+
+The file's form is that of the open Agent Skills specification; the further keys are those of claude-code.md section 11.4. A file that cannot be used
+is a `Problem` with its reason, never an exception: one broken skill does not hide the others.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from memorist.core.front_matter import FrontMatter, split
+from memorist.safety.hidden import visible
+
+FILE_NAME = "SKILL.md"
+
+Scope = Literal["project", "user", "system"]
+SCOPES: tuple[Scope, ...] = ("project", "user", "system")
+"""In the order in which skills are listed for people (codex.md section 4.1; its admin scope counts as system)."""
+
+NAME_LIMIT = 64
+"""Characters of a name (codex.md section 4.1, and the open specification)."""
+
+COMPATIBILITY_LIMIT = 500
+"""Characters kept of `compatibility` (the open specification)."""
+
+METADATA_LIMIT = 32
+"""Entries kept of `metadata`, and of `allowed-tools`; ours. Real skills have a handful."""
+
+_VALUE_LIMIT = 1_024
+_ADVISED_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+_TOOL = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
+
+
+class Skill(Struct, frozen=True, kw_only=True):
+    """One usable skill."""
+
+    name: str
+    description: str
+    path: str
+    """Real path of its SKILL.md."""
+    scope: Scope
+    body: str
+    """The text after the header."""
+    root: str = ""
+    """The folder in whose search it was found."""
+    when_to_use: str = ""
+    argument_hint: str = ""
+    license: str = ""
+    compatibility: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    metadata: dict[str, str] = {}
+    listed: bool = True
+    """The model may choose it by itself: it stands in the catalogue (`disable-model-invocation` is not set)."""
+    mentionable: bool = True
+    """The user may call for it by name (`user-invocable` is not false)."""
+    remarks: tuple[str, ...] = ()
+    """Where it departs from the specification and is usable all the same."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that holds it and its scripts, references and assets."""
+        return str(PurePosixPath(self.path).parent)
+
+
+class Problem(Struct, frozen=True):
+    """A file or folder that could not be used, and why."""
+
+    path: str
+    scope: Scope
+    reason: str
+
+
+def parse(text: str, path: str, scope: Scope, root: str = "") -> Skill | Problem:
+    """Read a SKILL.md. Its name is its folder's where the header gives none."""
+    document = split(text)
+    if document.front is None:
+        return Problem(path, scope, "it does not begin with a header between two lines of ---")
+    front = document.front
+    name = _line(front, "name") or visible(PurePosixPath(path).parent.name)
+    description = _line(front, "description")
+    if not description:
+        return Problem(path, scope, front.problem or "its header has no description")
+    if not name or len(name) > NAME_LIMIT:
+        return Problem(path, scope, f"its name has {len(name)} characters, {NAME_LIMIT} are the most" if name else "it has no name")
+    return Skill(
+        name=name,
+        description=description,
+        path=path,
+        scope=scope,
+        body=document.body.strip("\n"),
+        root=root,
+        when_to_use=_line(front, "when_to_use") or _line(front, "when-to-use"),
+        argument_hint=_line(front, "argument-hint")[:_VALUE_LIMIT],
+        license=_line(front, "license")[:_VALUE_LIMIT],
+        compatibility=_line(front, "compatibility")[:COMPATIBILITY_LIMIT],
+        allowed_tools=_tools(front.values.get("allowed-tools")),
+        metadata=_metadata(front.mapping("metadata")),
+        listed=_line(front, "disable-model-invocation").lower() not in _TRUE,
+        mentionable=_line(front, "user-invocable").lower() not in _FALSE,
+        remarks=_remarks(front, name, path),
+    )
+
+
+def same(one: Skill, other: Skill) -> bool:
+    """Whether two skills are copies: which of them is meant makes no difference."""
+    return (one.name, one.description, one.body) == (other.name, other.description, other.body)
+
+
+def _line(front: FrontMatter, key: str) -> str:
+    return " ".join(visible(_encodable(front.text(key))).split())
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of character pairs, which no file and no wire can carry."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _tools(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        found = _TOOL.findall(value[:_VALUE_LIMIT])
+    else:
+        found = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return tuple(" ".join(visible(_encodable(each)).split())[:_VALUE_LIMIT] for each in found[:METADATA_LIMIT])
+
+
+def _metadata(given: dict[str, Any]) -> dict[str, str]:
+    pairs = [(key, value) for key, value in given.items() if isinstance(value, str)]
+    return {visible(_encodable(key))[:_VALUE_LIMIT]: visible(_encodable(value))[:_VALUE_LIMIT] for key, value in pairs[:METADATA_LIMIT]}
+
+
+def _remarks(front: FrontMatter, name: str, path: str) -> tuple[str, ...]:
+    folder = PurePosixPath(path).parent.name
+    found = []
+    if front.problem:
+        found.append(f"{front.problem}; read line by line")
+    if not _ADVISED_NAME.fullmatch(name):
+        found.append("the name should be lowercase letters, digits and single hyphens")
+    elif name != folder:
+        found.append(f"the name should be that of its folder, {folder}")
+    return tuple(found)

@@ -1,0 +1,30 @@
+"""A claim for any test: over these requests the prefix only grew (CX-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+
+from memorist.context.prefix import Prefix, Why
+from memorist.core.messages import JsonObject
+
+
+@contextmanager
+def only_grows(*, except_for: Collection[Why] = ()) -> Iterator[Prefix]:
+    """Call what is given with the body of each request, in order; at the end every one must have extended the last.
+
+    `except_for` names causes that may part them (`compaction`, say). Raises AssertionError with every other difference, at the end; not when the
+    block itself failed.
+    """
+    prefix = Prefix()
+    yield prefix
+    wrong = [difference for difference in prefix.differences if difference.why not in except_for]
+    if wrong:
+        raise AssertionError("the prefix did not only grow: " + "; ".join(map(str, wrong)))
+
+
+def check_prefix(bodies: Iterable[JsonObject], *, except_for: Collection[Why] = ()) -> None:
+    """The same for requests that were kept: `check_prefix(request.body for request in server.received)`."""
+    with only_grows(except_for=except_for) as sent:
+        for body in bodies:
+            sent(body)

@@ -1,0 +1,190 @@
+"""Flags change settings while memorist runs, and never make it wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openfeature import api
+from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
+
+from memorist.flags.open_feature import OpenFeatureSource
+from memorist.flags.run import FileSource, Flags, MemorySource
+from memorist.flags.values import names, overridden
+from memorist.session_memory.settings import SessionMemorySettings
+from memorist.session_memory.trigger import Host, Progress, allowed, due
+
+OWN = SessionMemorySettings()
+WAIT = 10.0
+
+
+class Hanging:
+    """A provider that does not answer until it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.let_go = threading.Event(), threading.Event()
+
+    def read(self) -> Mapping[str, object]:
+        self.asked.set()
+        self.let_go.wait(WAIT)
+        return {"session_memory.start_tokens": 7}
+
+
+@pytest.mark.covers("FG-2")
+def test_a_source_that_hangs_blocks_nothing() -> None:
+    """While the provider hangs every call returns with what is known; what it says in the end is used from then on."""
+    source = Hanging()
+    flags = Flags(source)
+    assert source.asked.wait(WAIT)
+
+    assert flags.session_memory(OWN) == OWN
+    flags.refresh()
+    assert not flags.wait(0)
+    assert not source.let_go.is_set()
+
+    source.let_go.set()
+    assert flags.wait(WAIT)
+    assert flags.session_memory(OWN).start_tokens == 7
+    flags.close()
+
+
+@pytest.mark.covers("FG-2")
+def test_a_source_that_hangs_does_not_hold_up_the_end() -> None:
+    """Closing does not wait for it, and its thread does not keep the program."""
+    source = Hanging()
+    flags = Flags(source)
+    assert source.asked.wait(WAIT)
+
+    flags.close()
+
+    assert flags._thread is not None
+    assert flags._thread.daemon
+    assert not source.let_go.is_set()
+    source.let_go.set()
+
+
+@pytest.mark.covers("FG-2")
+def test_old_values_stay_while_the_source_fails() -> None:
+    """A failure is said and changes nothing; the next look that succeeds clears it."""
+    source: Any = MemorySource({"session_memory.enabled": False})
+    flags = Flags(source)
+    good = source.read
+
+    def bad() -> Mapping[str, object]:
+        raise OSError("no route")
+
+    source.read = bad
+    flags.refresh()
+    assert flags.wait(WAIT)
+    assert "no route" in flags.trouble
+    assert not flags.session_memory(OWN).enabled
+
+    source.read = good
+    flags.refresh()
+    assert flags.wait(WAIT)
+    assert flags.trouble == ""
+    flags.close()
+
+
+@pytest.mark.covers("FG-2")
+def test_a_file_is_read_anew_in_the_background(tmp_path: Path) -> None:
+    """No file sets nothing; what is written to it later is in force after a look; a broken file leaves what was; a removed one clears."""
+    path = tmp_path / "flags.toml"
+    flags = Flags(FileSource(path))
+
+    def look() -> SessionMemorySettings:
+        flags.refresh()
+        assert flags.wait(WAIT)
+        return flags.session_memory(OWN)
+
+    assert look() == OWN
+    path.write_text("[session_memory]\nstart_tokens = 5\n")
+    assert look().start_tokens == 5
+    path.write_text('"session_memory.start_tokens" = 1234\n')
+    assert look().start_tokens == 1234
+    path.write_text("not toml at all")
+    assert look().start_tokens == 1234
+    assert "flags.toml" in flags.trouble
+    path.unlink()
+    assert look() == OWN
+    flags.close()
+
+
+@pytest.mark.covers("FG-2")
+def test_a_file_is_looked_at_without_being_asked(tmp_path: Path) -> None:
+    """The thread looks again by itself."""
+    path = tmp_path / "flags.json"
+    seen = threading.Event()
+
+    class Watched(FileSource):
+        def read(self) -> Mapping[str, object]:
+            found = super().read()
+            if found:
+                seen.set()
+            return found
+
+    flags = Flags(Watched(path), refresh_seconds=0.01)
+    path.with_suffix(".new").write_text('{"session_memory": {"tool_calls": 9}}')
+    path.with_suffix(".new").replace(path)
+
+    assert seen.wait(WAIT)
+    flags.close()
+
+
+@pytest.mark.covers("FG-2")
+def test_any_openfeature_provider_can_set_the_flags() -> None:
+    """Session memory's gate and thresholds come from the provider; what it does not know, or knows as another kind, stays as configured."""
+    provider = InMemoryProvider({
+        "session_memory.enabled": InMemoryFlag("off", {"off": False}),
+        "session_memory.start_tokens": InMemoryFlag("small", {"small": 50}),
+        "session_memory.tool_calls": InMemoryFlag("odd", {"odd": "many"}),
+        "session_memory.wait_seconds": InMemoryFlag("zero", {"zero": 0.0}),
+    })  # fmt: skip
+    api.set_provider_and_wait(provider, "memorist-test")
+    flags = Flags(OpenFeatureSource(api.get_client("memorist-test"), names(OWN)))
+    assert flags.wait(WAIT)
+
+    now = flags.session_memory(OWN)
+
+    assert (now.enabled, now.start_tokens, now.tool_calls, now.wait_seconds) == (False, 50, OWN.tool_calls, OWN.wait_seconds)
+    assert not allowed(Host(), now)
+    flags.close()
+
+
+@pytest.mark.covers("FG-2")
+def test_without_a_provider_everything_stays_as_configured() -> None:
+    """The SDK's own default provider answers with defaults, which are no flags."""
+    assert OpenFeatureSource(api.get_client("nobody"), names(OWN)).read() == {}
+    assert Flags().session_memory(OWN) is OWN
+
+
+@pytest.mark.covers("FG-2", "SM-2")
+def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
+    """A small start size makes notes due that were not."""
+    progress = Progress(tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False)
+
+    assert due(progress, OWN) is None
+    assert due(progress, Flags(MemorySource({"session_memory.start_tokens": 5_000})).session_memory(OWN)) is not None
+
+
+@pytest.mark.covers("FG-2")
+@given(
+    st.dictionaries(
+        st.sampled_from([*names(OWN), "session_memory.unknown", "other"]),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers(), max_size=1),
+    )
+)
+def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
+    """Whatever a source says, every number in force is positive and of its kind, and every switch true or false."""
+    now = overridden(OWN, flags)
+
+    for name, own in names(OWN).items():
+        value = getattr(now, name.partition(".")[2])
+        assert type(value) is type(own) or (type(own) is float and type(value) is int)
+        assert isinstance(value, bool) or 0 < value < float("inf")
+        assert value == own or value is flags[name]
