@@ -129,7 +129,7 @@ class Session:
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request, self._reply = request, None
-        if marks:
+        if marks or self._view.changed:
             self._spent = self._last
             asyncio.get_running_loop().call_soon(self._while_waiting)
         shown = self._view.body(request, self._codec.history_key(), marks=marks)

@@ -150,7 +150,7 @@ class View:
         """The request to send: the very same object where nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
         if self._window.changed:
             body = {**request, key: self._window.items()}
-            body = self._marked(body, list) if marks else body
+            body = self._marked(body, lambda items: items) if marks else body  # the list is our own already
         elif marks:
             # The host's entries may be objects of an SDK; the history has them as they are sent.
             body = self._marked({**request, key: self._history.entries}, lambda _: self._history.taken_spare())
@@ -175,8 +175,8 @@ class View:
 
     def make_ready(self) -> None:
         """What the next request will need anyway, done while the host waits for its model."""
-        if not self._window.changed and len(self._history.entries) >= LONG:
-            self._history.make_spare()
+        if len(self._history.entries) >= LONG:
+            self._window.make_spare() if self._window.changed else self._history.make_spare()
 
     def items(self) -> list[Any]:
         """The history as it was last sent."""

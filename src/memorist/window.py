@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Message
 from memorist.formats.codec import Codec
-from memorist.host_history import Entry, HostHistory
+from memorist.host_history import WINDOW, Entry, HostHistory
 
 
 class Shown(Struct, frozen=True):
@@ -31,6 +31,10 @@ class Window:
         self._codec = codec
         self._history = history
         self._shown: list[Shown] = []
+        self._items: list[Any] = []
+        """What was sent of the first `_sent` entries of `_shown`, so that the next request costs time in what is new only."""
+        self._sent = 0
+        self._spare: list[Any] | None = None
         self.changed = False
         """Whether the window differs from the host's history."""
 
@@ -54,9 +58,12 @@ class Window:
 
     def restart(self, entries: Sequence[Entry]) -> None:
         """The host rewrote its history: its own entries are the window again."""
-        self._shown = []
+        self._put([])
         self.changed = False
         self.take(entries)
+
+    def _put(self, shown: list[Shown]) -> None:
+        self._shown, self._items, self._sent, self._spare = shown, [], 0, None
 
     def append(self, message: Message) -> None:
         """Show a message of ours after all that is shown now."""
@@ -90,16 +97,39 @@ class Window:
             if before is not after:
                 break
             same += 1 if after.index is not None else len(after.items)
-        self._shown = new
+        self._put(new)
         self.changed = True
         return same
 
+    def make_spare(self) -> None:
+        """Copy the list for the next request ahead of it, as `HostHistory.make_spare` does."""
+        self._spare = list(self._items)
+
     def items(self) -> list[Any]:
-        """The history of the request that shows this window."""
-        items: list[Any] = []
-        for shown in self._shown:
+        """The history of the request that shows this window: a list that is the caller's own."""
+        since = self._unsettled()
+        size = sum(len(shown.items) if shown.index is None else 1 for shown in self._shown[since : self._sent])
+        same = len(self._items) - size
+        del self._items[same:]
+        for shown in self._shown[since:]:
             if shown.index is None:
-                items += shown.items
+                self._items += shown.items
             else:
-                items.append(self._history.item(shown.index))
-        return items
+                self._items.append(self._history.item(shown.index))
+        self._sent = len(self._shown)
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return list(self._items)
+        spare[same:] = self._items[same:]
+        return spare
+
+    def _unsettled(self) -> int:
+        """Place of the first entry that may not be as it was sent: the host may have changed its cache marks in the newest of its own."""
+        at, newest = self._sent, None
+        while at > 0:
+            index = self._shown[at - 1].index
+            newest = index if newest is None else newest
+            if index is not None and newest is not None and index <= newest - WINDOW:
+                break
+            at -= 1
+        return at

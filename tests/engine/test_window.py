@@ -1,0 +1,85 @@
+"""The window: what a request shows once something of ours stands in it, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.core.messages import Message, Origin, Text
+from memorist.formats.registry import codec
+from memorist.host_history import WINDOW, HostHistory
+from memorist.window import Window
+
+CODEC = codec("anthropic")
+
+
+def user(text: str, *, marked: bool = False) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "text", "text": text}
+    return {"role": "user", "content": [block | ({"cache_control": {"type": "ephemeral"}} if marked else {})]}
+
+
+def ours(number: int) -> Message:
+    return Message(id=f"memorist-recall-{number}", role="user", blocks=(Text(f"ours {number}"),), origin=Origin.INJECTED)
+
+
+@pytest.mark.covers("EN-1", "CX-8")
+@given(st.lists(st.sampled_from(["host", "many", "ours", "sent", "front", "spare"]), max_size=40))
+def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
+    """Whatever comes in whatever order, with a cache mark that moves: the list is the host's newest bytes and ours in their places, and a list that was
+    given away is never touched again.
+    """
+    history = HostHistory(CODEC)
+    window = Window(CODEC, history)
+    window.append(ours(0))
+    expected: list[tuple[str, bool]] = [("ours 0", False)]
+    items: list[dict[str, Any]] = []
+    gone: list[tuple[list[Any], list[Any]]] = []
+    for number, step in enumerate(steps, 1):
+        if step in ("host", "many"):
+            new = [f"host {number}-{each}" for each in range(2 * WINDOW if step == "many" else 1)]
+            items = [user(each["content"][0]["text"]) for each in items] + [user(text) for text in new]
+            items[-1] = user(new[-1], marked=True)
+            window.take(history.sent(items).entries)
+            expected = [(text, False) for text, _ in expected] + [(text, text == new[-1]) for text in new]
+        elif step == "ours":
+            window.append(ours(number))
+            expected.append((f"ours {number}", False))
+        elif step == "front":
+            window.rewrite([ours(number), *window.messages])
+            expected.insert(0, (f"ours {number}", False))
+        elif step == "spare":
+            window.make_spare()
+        else:
+            sent = window.items()
+            gone.append((sent, list(sent)))
+    assert [(each["content"][0]["text"], "cache_control" in each["content"][0]) for each in window.items()] == expected
+    assert all(sent == copy for sent, copy in gone)
+
+
+@pytest.mark.covers("EN-1")
+def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a memory shown in it, the thousandth request looks at as few entries of the history as the tenth."""
+    history = HostHistory(CODEC)
+    window = Window(CODEC, history)
+    window.append(ours(0))
+    looked: list[int] = []
+    plain = history.item
+
+    def counted(index: int) -> object:
+        looked.append(index)
+        return plain(index)
+
+    monkeypatch.setattr(history, "item", counted)
+    counts = []
+    items: list[dict[str, Any]] = []
+    for number in range(1_000):
+        items.append(user(f"text {number}"))
+        window.take(history.sent(items).entries)
+        looked.clear()
+        window.items()
+        counts.append(len(looked))
+
+    assert max(counts) <= WINDOW + 1
