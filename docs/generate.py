@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from memorist.cli.main import commands
+from memorist.context.rows import FILE_NATIVE, ROLLOUT, Row
 from memorist.settings import Settings
 
 DOCS = Path(__file__).parent
@@ -51,6 +52,16 @@ def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
     return {match.group(1): " ".join(match.group(2).split()).replace("|", "\\|") for match in found}
 
 
+def tags_of(rows: tuple[Row, ...]) -> list[str]:
+    """One row for each tag of a family."""
+    lines = ["| tag | role | opens with | recognised by | counts as | when |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        form = f"`{row.opening.strip().replace(chr(10), ' ')}`" if row.opening else "no tag"
+        role = f"{row.role}, own message" if row.apart else row.role
+        lines.append(f"| `{row.tag}` | {role} | {' '.join(form.split())} | {row.known} | {row.origin.value} | {row.when} |")
+    return lines
+
+
 ENDS = {
     "withheld": "not shown; `memorist memory check` says why",
     "left out": "the line or the file is left out of what is shown",
@@ -82,6 +93,7 @@ def generated() -> dict[Path, str]:
         "commands": "\n".join(help_of(commands, "memorist")),
         "attacks": "\n".join(attacks_of(DOCS.parent / "tests" / "attacks")) + "\n",
         "settings": "\n".join(["| setting | default | meaning |", "|---|---|---|", *settings_of(Settings, "")]) + "\n",
+        "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
     }
     texts = {}
     for name, body in parts.items():

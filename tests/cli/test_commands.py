@@ -79,6 +79,7 @@ def test_replay_prints_the_object_that_the_documentation_promises(session: Path,
             "final": {"message": "str", "tokens": "int", "why": "str"},
         },
         "memory": {"steps": "list", "given": "list"},
+        "prefix": {"requests": "int", "breaks": "list"},
         "receipts": {"requests": "int", "input": "int", "cache_read": "int", "cache_write": "int", "output": "int", "cost_usd": "float"},
         "seconds": "float",
     }

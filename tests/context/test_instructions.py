@@ -65,6 +65,19 @@ def test_the_claude_family_is_loaded_from_far_to_near() -> None:
 
 
 @pytest.mark.covers("CX-4")
+def test_files_of_a_subfolder_come_when_a_file_of_it_was_read() -> None:
+    """Farthest first, after everything else, each once; those of other subfolders stay out."""
+    everything: dict[str, str | bytes] = {
+        name: name for name in ("CLAUDE.md", "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/.claude/rules/r.md", "c/CLAUDE.md")
+    }
+
+    found = claude(everything, touched=("a/b/x.py", "a/y.py", "/elsewhere/z.py"))
+
+    assert paths(found) == ["CLAUDE.md", "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/.claude/rules/r.md"]
+    assert [file.reason for file in found.loaded] == ["session_start", *["nested_traversal"] * 3]
+
+
+@pytest.mark.covers("CX-4")
 def test_a_session_in_the_home_folder_takes_the_users_files_once() -> None:
     """There `.claude` is the user's own folder, and not a project's too."""
     found = read_claude_files(Path("/home/ann"), files({"/home/ann/.claude/CLAUDE.md": "u", "/home/ann/.claude/rules/a.md": "r"}), SETTINGS)

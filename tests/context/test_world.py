@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.context.patches import canonical, difference, patched, plain
+from memorist.context.patches import canonical, difference, patched, plain_object
 from memorist.context.rollback import roll_back, surviving
 from memorist.context.world import NOTHING, UNKNOWN, Before, Section, advance, as_messages, digest, known, plainly, rebuild, trimmed
 from memorist.core.messages import Message, Origin, Text
@@ -44,7 +44,7 @@ def patch(**values: Any) -> WorldRecord:
 
 
 @pytest.mark.covers("CX-3")
-@given(before=OBJECTS.map(plain), now=OBJECTS.map(plain))
+@given(before=OBJECTS.map(plain_object), now=OBJECTS.map(plain_object))
 def test_a_patch_makes_one_state_into_the_other(before: dict[str, Any], now: dict[str, Any]) -> None:
     """Whatever the two states, the patch on the first gives the second; and it is empty exactly when they are the same."""
     made = difference(before, now)

@@ -73,11 +73,12 @@ def test_ordinary_talk_of_developers_is_no_planted_order(text: str) -> None:
 
 
 def test_the_projects_own_documents_plant_nothing() -> None:
-    """A hundred pages about agents, prompts, memory and compaction."""
-    documents = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+    """Pages about agents, prompts, memory and compaction; but for those that show planted orders, and the tags of scaffolding, on purpose."""
+    on_purpose = {"safety.md", "attacks.md", "context.md", "world-state.md"}
+    documents = [path for path in sorted((Path(__file__).parents[2] / "docs").glob("*.md")) if path.name not in on_purpose]
 
     assert documents
-    assert not [(path.name, finding) for path in documents if path.name != "safety.md" for finding in planted(path.read_text("utf-8"))]
+    assert not [(path.name, finding) for path in documents for finding in planted(path.read_text("utf-8"))]
 
 
 @given(st.text() | st.lists(st.sampled_from([text for texts in PLANTED.values() for text in texts] + SENTENCES), max_size=5).map(" ".join))

@@ -37,7 +37,7 @@ def measure(data: Path) -> Result:
     with tempfile.TemporaryDirectory() as name:
         folder = _project(Path(name).resolve())
         settings = ContextSettings(
-            managed=f"{name}/none", user_folder=f"{name}/user", agents_folder=f"{name}/user", agents_bytes=FILES * _LINES * len(_LINE)
+            managed=f"{name}/none", user_folder=f"{name}/user", agents_folder=f"{name}/user", agents_bytes=2 * FILES * _LINES * len(_LINE)
         )
         rows = [row for family in ("file-native", "rollout") for row in _rows(family, folder, settings)]
         rows.append(

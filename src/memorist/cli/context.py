@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from memorist.compaction.recorded import recorded_at
 from memorist.configuration import load_settings
 from memorist.context.piece import LeftOut, Piece, Section
 from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.rows import TABLE
 from memorist.context.run import first_context, memory_section
 from memorist.context.settings import Family
 from memorist.errors import UsageError
@@ -28,6 +30,8 @@ from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 from memorist.store.lines import LineFile
 
+_AFTERWARDS = {"recommended_plugins", "local-command-caveat"}
+"""The first row of each family that is the user's side, or comes later."""
 _PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "tool_result": "results", "media": "pictures"}
 
 
@@ -113,9 +117,8 @@ def _json(family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence
 
 
 def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> None:
-    total = sum(each.tokens for each in pieces)
-    what = "what memorist would say first in this folder" if place.is_dir() else f"the context at turn {turn}"
-    click.echo(f"{what}, {family} family: about {total:,} tokens\n")
+    what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {turn}"
+    click.echo(f"{what}, {family} family: about {sum(each.tokens for each in pieces):,} tokens\n")
     width = max([len(each.tag) for each in pieces if each.tag not in CONVERSATION], default=0)
     for said, run in groupby(pieces, key=lambda each: each.tag in CONVERSATION):
         rows = list(run)
@@ -129,7 +132,16 @@ def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left
         for missed in left_out:
             click.echo(f"  {_short(missed.source)}\n      {_short(missed.why)}")
     if place.is_dir():
-        click.echo("\nThe host's own instructions and tools are not counted. --json shows the texts.")
+        absent = f"A host adds its own, where it has them, each in its place: {', '.join(_absent(family, pieces))}."
+        click.echo("\n" + textwrap.fill(absent, 100, break_on_hyphens=False))
+    click.echo("\n--json shows the texts.")
+
+
+def _absent(family: Family, pieces: Sequence[Piece]) -> list[str]:
+    """What the first context has a place for and nobody gave."""
+    there = {each.tag for each in pieces}
+    rows = takewhile(lambda kind: kind.tag not in _AFTERWARDS, (kind for kind in TABLE if kind.family == family))
+    return [kind.tag for kind in rows if kind.tag not in there and kind.tag != "boundary"]
 
 
 def _summed(rows: Iterable[Piece]) -> str:

@@ -103,16 +103,29 @@ def claude_candidates(folder: PurePath, user: PurePath, managed: PurePath | None
     found = [Candidate(managed, "managed", managed.parent)] if managed is not None else []
     found += [Candidate(user / "CLAUDE.md", "user", user), Candidate(user / "rules", "user", user, rules=True)]
     for above in reversed((folder, *folder.parents)):
-        base = root if above.is_relative_to(root) else above
-        found += [
-            Candidate(above / "CLAUDE.md", "project", base),
-            Candidate(above / ".claude" / "CLAUDE.md", "project", base),
-            Candidate(above / ".claude" / "rules", "project", above, rules=True),
-            Candidate(above / "CLAUDE.local.md", "local", base),
-        ]
+        found += _of_folder(above, root)
     # In the user's home folder, `.claude` is the user's own folder: it is not a project's too.
     own = {user / "CLAUDE.md", user / "rules"}
     return tuple(each for each in found if each.scope in {"managed", "user"} or each.path not in own)
+
+
+def nested_candidates(folder: PurePath, touched: Sequence[PurePath], root: PurePath) -> tuple[Candidate, ...]:
+    """The places of folders below the working folder in which a file was read, farthest first."""
+    below: dict[PurePath, None] = {}
+    for path in touched:
+        between = [above for above in path.parents if above.is_relative_to(folder) and above != folder]
+        below.update(dict.fromkeys(reversed(between)))
+    return tuple(each for above in below for each in _of_folder(above, root))
+
+
+def _of_folder(folder: PurePath, root: PurePath) -> list[Candidate]:
+    base = root if folder.is_relative_to(root) else folder
+    return [
+        Candidate(folder / "CLAUDE.md", "project", base),
+        Candidate(folder / ".claude" / "CLAUDE.md", "project", base),
+        Candidate(folder / ".claude" / "rules", "project", folder, rules=True),
+        Candidate(folder / "CLAUDE.local.md", "local", base),
+    ]
 
 
 def rule_of(text: str) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
@@ -13,17 +13,22 @@ from memorist.core.messages import JsonObject
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def plain(value: object) -> object:
     """The value as a patch can carry it: null takes a key out, so that an object's keys without a value are left out; NaN and infinity are no JSON."""
     match value:
         case dict():
-            return {str(key): inner for key, each in value.items() if (inner := plain(each)) is not None}
+            return plain_object(value)
         case list() | tuple():
             return [plain(each) for each in value]
         case float() if not math.isfinite(value):
             return None
         case _:
             return value
+
+
+def plain_object(values: Mapping[str, object]) -> JsonObject:
+    """An object as a patch can carry it."""
+    return {str(key): inner for key, each in values.items() if (inner := plain(each)) is not None}
 
 
 def canonical(value: object) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from memorist.context.patches import canonical, difference, patched, plain
+from memorist.context.patches import canonical, difference, patched, plain, plain_object
 from memorist.context.rollback import surviving
 from memorist.core.messages import JsonObject, Message, Origin, Role, Text
 from memorist.formats.recorded import Boundary, Entry, WorldRecord
@@ -37,7 +37,7 @@ Render = Callable[[Any, Before], str]
 def plainly(title: str) -> Render:
     """A renderer for values that speak for themselves: the title, and the value or that it is gone."""
 
-    def render(value: Any, before: Before) -> str:  # noqa: ANN401 - any JSON value
+    def render(value: object, before: Before) -> str:
         if value is None:
             return f"{title}: no longer in force."
         said = value if isinstance(value, str) else canonical(value).decode()
@@ -96,7 +96,7 @@ UNKNOWN = WorldState({}, {}, unknown=True)
 
 def known(values: JsonObject) -> WorldState:
     """The state in which the model was told these values."""
-    clean = plain(values)
+    clean = plain_object(values)
     return WorldState(clean, {key: canonical(value) for key, value in clean.items()})
 
 
@@ -110,7 +110,8 @@ def advance(state: WorldState, sections: Sequence[Section]) -> Step:
 
     The work is in the sections alone: it does not grow with the history.
     """
-    values, marks = {}, {}
+    values: JsonObject = {}
+    marks: dict[str, bytes] = {}
     for section in sections:
         if (value := plain(section.value)) is None:
             continue
@@ -131,7 +132,7 @@ def advance(state: WorldState, sections: Sequence[Section]) -> Step:
     return Step(now, tuple(change for change in changes if change.text), record)
 
 
-def _changed(section: Section, value: Any, state: WorldState) -> Change:  # noqa: ANN401 - any JSON value
+def _changed(section: Section, value: object, state: WorldState) -> Change:
     before = Before("unknown") if state.unknown else Before()
     if section.id in state.values:
         before = Before("known", state.values[section.id])
@@ -185,7 +186,7 @@ def rebuild(entries: Iterable[Entry]) -> Rebuilt:
                 state = None
                 problems.append(f"line {entry.line}: the record of the surroundings cannot be read; all is told again")
             elif entry.full:
-                state, begun = plain(entry.state), True
+                state, begun = plain_object(entry.state), True
             elif state is None or not begun:
                 problems.append(f"line {entry.line}: a change of the surroundings without the state before it; passed over")
             else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from memorist.context.instructions import Instructions, Loaded, Scope, cut_bytes, loaded
+from memorist.context.instructions import Instructions, Loaded, Scope, cut_bytes, loaded, shown
 from memorist.context.piece import LeftOut
 from memorist.context.reading.run import project_root, read_text
 from memorist.context.settings import ContextSettings
@@ -54,7 +54,8 @@ class _Reader:
         if read.real is None or read.real in self._seen:
             return None
         data = read.data.strip()
-        if not data:
+        if not shown(data.decode("utf-8", "replace"))[0]:
+            self.left_out.append(LeftOut(str(path), "it says nothing"))
             return None
         self._seen.add(read.real)
         kept = cut_bytes(data, room)

@@ -21,6 +21,7 @@ from memorist.context.instructions import (
     excluded,
     in_scope,
     loaded,
+    nested_candidates,
     rule_of,
 )
 from memorist.context.piece import LeftOut
@@ -47,8 +48,9 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 def read_claude_files(folder: Path, files: Files, settings: ContextSettings, *, touched: Sequence[Path] = ()) -> Instructions:
-    """Every instruction file for a session in the folder. `touched` are files that were read: rules of their scope are loaded too.
+    """Every instruction file for a session in the folder.
 
+    `touched` are files that were read: rules of their scope, and the instruction files of their folders, are loaded too.
     Never raises for a file that is missing, damaged or refused: the report says so.
     """
     return _Reader(folder, files, settings, touched).read()
@@ -71,14 +73,15 @@ class _Reader:
         root = project_root(self._files, self._folder, settings.root_markers)
         user = Path(settings.user_folder).expanduser()
         for candidate in claude_candidates(self._folder, user, Path(managed).expanduser(), root):
-            path = Path(candidate.path)
-            inside = self._inside(candidate, root)
-            if candidate.rules:
-                for rule in self._rules(path):
-                    self._load(_Asked(path=rule, candidate=candidate, reason="session_start", inside=inside))
-            else:
-                self._load(_Asked(path=path, candidate=candidate, reason="session_start", inside=inside))
+            self._look(candidate, "session_start", root)
+        for candidate in nested_candidates(self._folder, self._touched, root):
+            self._look(candidate, "nested_traversal", root)
         return Instructions(loaded=tuple(self._loaded), waiting=tuple(self._waiting), left_out=tuple(self._left_out))
+
+    def _look(self, candidate: Candidate, reason: Reason, root: Path) -> None:
+        inside = self._inside(candidate, root)
+        for path in self._rules(Path(candidate.path)) if candidate.rules else [Path(candidate.path)]:
+            self._load(_Asked(path=path, candidate=candidate, reason=reason, inside=inside))
 
     def _inside(self, candidate: Candidate, root: Path) -> tuple[Path, ...]:
         """The real folders that a project's own files must lie in; nothing for files of the user and of the machine."""
@@ -94,6 +97,8 @@ class _Reader:
         while waiting and len(seen) < _LINKS:
             below = waiting.pop(0)
             try:
+                if self._files.facts(below) is None:
+                    continue
                 real = self._files.resolve(below)
                 facts = self._files.facts(real)
                 if real in seen or facts is None or not facts.is_folder:

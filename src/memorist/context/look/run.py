@@ -55,7 +55,7 @@ def _zone(environment: Mapping[str, str], now: datetime) -> str:
 
 
 def git_state(folder: Path) -> GitState | None:
-    """A snapshot of the repository; None where git is missing or does not answer. The five commands run side by side."""
+    """A snapshot of the repository; None where git is missing or does not tell its status. The five commands run side by side."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, words in _ASKED.items():
@@ -71,18 +71,23 @@ def git_state(folder: Path) -> GitState | None:
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
+    # Without an answer on the status, an empty one would be taken for a clean tree.
+    status = said["status"]
+    if status is None:
+        return None
     return GitState(
-        branch=said["branch"],
-        main=said["main"].removeprefix("origin/"),
-        status=said["status"],
-        commits=tuple(said["commits"].splitlines()),
-        user=said["user"],
+        branch=said["branch"] or "",
+        main=(said["main"] or "").removeprefix("origin/"),
+        status=status,
+        commits=tuple((said["commits"] or "").splitlines()),
+        user=said["user"] or "",
     )
 
 
-def _said(process: subprocess.Popen[bytes]) -> str:
+def _said(process: subprocess.Popen[bytes]) -> str | None:
+    """What a command printed; None where it failed or took too long."""
     try:
         out, _ = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:
-        return ""
-    return out.decode("utf-8", "replace").rstrip() if process.returncode == 0 else ""
+        return None
+    return out.decode("utf-8", "replace").rstrip() if process.returncode == 0 else None

@@ -40,10 +40,12 @@ def read_text(files: Files, path: Path, *, limit: int, inside: Sequence[Path] = 
     With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes are taken. Only ordinary files are opened.
     """
     try:
+        if files.facts(path) is None:
+            return Read()
         real = files.resolve(path)
         facts = files.facts(real)
         if facts is None:
-            return Read(problem="its link leads nowhere" if files.facts(path) is not None else "")
+            return Read(problem="its link leads nowhere")
         problem = _problem(real, facts, limit if whole else 0, inside)
         return Read(real, problem=problem) if problem else _read(files, real, facts, limit)
     except FileNotFoundError:

@@ -1,0 +1,138 @@
+"""`memorist context`: a folder's first context, a recorded session's pieces."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def run(*arguments: str, cwd: Path, code: int = 0) -> str:
+    made = subprocess.run(
+        [sys.executable, "-m", "memorist", *arguments],
+        cwd=cwd,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert made.returncode == code, made.stderr
+    return made.stdout if code == 0 else made.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with instruction files of both families, and one that is too far away."""
+    (tmp_path / "app" / ".git").mkdir(parents=True)
+    (tmp_path / "app" / "CLAUDE.md").write_text("Be kind. @notes.md @gone.md", "utf-8")
+    (tmp_path / "app" / "notes.md").write_text("Notes.", "utf-8")
+    (tmp_path / "app" / "AGENTS.md").write_text("Be quick.", "utf-8")
+    (tmp_path / "app" / "CLAUDE.local.md").symlink_to(tmp_path / "outside.md")
+    (tmp_path / "outside.md").write_text("not yours", "utf-8")
+    return tmp_path / "app"
+
+
+def record(**values: Any) -> str:
+    return json.dumps(values)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """A rollout of two turns."""
+    path = tmp_path / "rollout.jsonl"
+
+    def item(role: str, text: str) -> str:
+        kind = "output_text" if role == "assistant" else "input_text"
+        return record(
+            timestamp="2026-11-22T06:00:00Z", type="response_item",
+            payload={"type": "message", "role": role, "content": [{"type": kind, "text": text}]},
+        )  # fmt: skip
+
+    head = record(
+        timestamp="2026-11-22T06:00:00Z", type="session_meta",
+        payload={"id": "s", "timestamp": "2026-11-22T06:00:00Z", "cwd": "/w", "cli_version": "0.1", "originator": "codex_cli"},
+    )  # fmt: skip
+    lines = [
+        head,
+        item("developer", "<permissions instructions>\nask\n</permissions instructions>"),
+        item("user", "<environment_context>\n  <cwd>/w</cwd>\n</environment_context>"),
+        item("user", "first"),
+        item("assistant", "done"),
+        item("user", "second"),
+    ]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+@pytest.mark.covers("CX-9", "CX-4")
+def test_a_folder_shows_what_would_be_said_first(project: Path) -> None:
+    """Every piece with tokens, source and reason; what is left out with its reason; in both families."""
+    native = json.loads(run("context", ".", "--json", cwd=project))
+    rollout = json.loads(run("context", ".", "--json", "--family", "rollout", cwd=project))
+
+    assert (native["family"], native["turn"]) == ("file-native", 1)
+    assert [item["source"] for item in native["items"] if item["tag"] == "system-reminder"] == [
+        str(project / "CLAUDE.md"), str(project / "notes.md"), "the clock",
+    ]  # fmt: skip
+    assert native["tokens"] == sum(item["tokens"] for item in native["items"])
+    assert set(native["items"][0]) == {"role", "tag", "tokens", "source", "why", "text"}
+    assert {Path(left["source"]).name for left in native["left_out"]} == {"gone.md", "CLAUDE.local.md"}
+    assert "not yours" not in json.dumps(native)
+    assert [item["tag"] for item in rollout["items"]] == ["AGENTS.md", "environment_context"]
+
+
+@pytest.mark.covers("CX-9")
+def test_a_person_can_read_it(project: Path) -> None:
+    """Paths as people write them, a sum first, what is missing last."""
+    text = run("context", ".", cwd=project)
+
+    assert text.startswith("What memorist would say first in this folder, file-native family: about ")
+    assert "system-reminder  notes.md" in text
+    assert "imported" in text
+    assert "outside the project" in text
+    assert str(project) not in text.partition("outside the project")[0]
+
+
+@pytest.mark.covers("CX-9")
+def test_the_index_of_memory_is_part_of_it(project: Path) -> None:
+    """What `memory add` wrote stands in the first context of both families, framed once."""
+    run("memory", "add", "The user likes short answers.", "--kind", "user", cwd=project)
+
+    for family in ("file-native", "rollout"):
+        items = json.loads(run("context", ".", "--json", "--family", family, cwd=project))["items"]
+        (index,) = [item for item in items if item["source"].endswith("MEMORY.md")]
+        assert "short answers" in index["text"]
+        assert index["text"].count("<system-reminder>") == (1 if family == "file-native" else 0)
+
+
+@pytest.mark.covers("CX-9")
+def test_a_recorded_session_shows_its_pieces_at_a_turn(session: Path, tmp_path: Path) -> None:
+    """Its own family; the pieces of the table, and the conversation in one line."""
+    first = json.loads(run("context", str(session), "--turn", "1", "--json", cwd=tmp_path))
+    text = run("context", str(session), cwd=tmp_path)
+
+    assert (first["family"], first["turn"]) == ("rollout", 1)
+    assert [item["tag"] for item in first["items"]] == ["permissions instructions", "environment_context", "prompt"]
+    assert "conversation: 2 prompts, 1 reply" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["rollout.jsonl", "--turn", "9"], "no turn 9; it has 2", 1),
+        ([".", "--turn", "2"], "--turn is of a recorded session", 2),
+        (["gone"], "gone", 1),
+    ],
+)
+def test_what_cannot_be_shown_is_one_sentence(session: Path, arguments: list[str], said: str, code: int) -> None:
+    """No traceback."""
+    error = run("context", *arguments, cwd=session.parent, code=code)
+
+    assert said in error
+    assert "Traceback" not in error

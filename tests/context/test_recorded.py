@@ -1,0 +1,123 @@
+"""The pieces that stand in a recorded session, turn by turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.compaction.recorded import recorded_at
+from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.rows import TABLE
+from memorist.core.messages import Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
+from memorist.errors import InputError
+from memorist.formats.recorded import Boundary, Entry, Head, Skip
+from memorist.formats.registry import codec
+
+HEAD = Head(session="s", format="codex", instructions="work well")
+
+
+def said(role: str, *texts: str, number: int = 1) -> Message:
+    item = {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "output_text" if role == "assistant" else "input_text", "text": text} for text in texts],
+    }
+    return codec("openai_responses").decode_item(item, id=f"m{number}")[0]
+
+
+SESSION: list[Entry] = [
+    HEAD,
+    said("developer", "<permissions instructions>ask</permissions instructions>", "a text without a tag"),
+    said(
+        "user",
+        "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nBe kind.\n</INSTRUCTIONS>",
+        "<environment_context><cwd>/w</cwd></environment_context>",
+    ),
+    said("user", "first"),
+    said("assistant", "<proposed_plan>one</proposed_plan>"),
+    Skip(7, "torn"),
+    said("user", "second <system-reminder> is a word"),
+    said("assistant", "done"),
+]
+
+
+def tags(entries: list[Entry], turn: int | None = None) -> list[tuple[str, str]]:
+    number, at = place_of_turn(entries, turn)
+    del number
+    return [(each.role, each.tag) for each in recorded_pieces(recorded_at(entries, at), "rollout")]
+
+
+@pytest.mark.covers("CX-9", "CX-1")
+def test_every_piece_of_a_session_is_named_by_the_table() -> None:
+    """Base instructions from the head, scaffolds by their tags, the rest by who said it, each with a reason."""
+    assert tags(SESSION) == [
+        ("developer", "base_instructions"), ("developer", "permissions instructions"), ("developer", "developer_instructions"), ("user", "AGENTS.md"),
+        ("user", "environment_context"), ("user", "prompt"), ("assistant", "proposed_plan"), ("user", "prompt"), ("assistant", "reply"),
+    ]  # fmt: skip
+    pieces = recorded_pieces(recorded_at(SESSION), "rollout")
+    assert all(each.why and each.source and each.tokens for each in pieces)
+    assert {each.tag for each in pieces} <= {kind.tag for kind in TABLE} | set(CONVERSATION)
+
+
+@pytest.mark.covers("CX-9")
+def test_a_turn_is_shown_as_the_model_saw_it_when_it_began() -> None:
+    """Up to the person's words; nothing that came later; a turn that is not there is an error."""
+    assert place_of_turn(SESSION, None) == (2, "")
+    assert tags(SESSION, 1)[-1] == ("user", "prompt")
+    assert len(tags(SESSION, 1)) == 6
+    assert len(tags(SESSION, 2)) == 8
+    with pytest.raises(InputError, match="no turn 3; it has 2"):
+        place_of_turn(SESSION, 3)
+
+
+@pytest.mark.covers("CX-9")
+def test_what_a_compaction_removed_is_not_shown() -> None:
+    """The window begins with what replaced the history."""
+    summary = said("user", "Another language model started to solve this problem. It did well.")
+
+    assert tags([*SESSION, Boundary(id="b", line=9, replacement=(summary,)), said("user", "third")])[1:] == [
+        ("user", "handover"),
+        ("user", "prompt"),
+    ]
+
+
+@pytest.mark.covers("CX-9", "CX-2")
+def test_blocks_of_every_kind_are_pieces() -> None:
+    """Reasoning, calls, results, pictures and what nobody knows; a picture counts although it has no text."""
+    blocks = (
+        Thinking("so"), RedactedThinking("x"), ToolUse("c", "Read", {"path": "a"}), ToolResult("c", (Text("ok"),)), Image({}), Unknown("odd", {"a": 1}),
+    )  # fmt: skip
+    whole: list[Entry] = [Head(session="s", format="claude_code"), Message(id="m", role="assistant", blocks=blocks, origin=Origin.MODEL)]
+
+    pieces = recorded_pieces(recorded_at(whole), "file-native")
+
+    assert [each.tag for each in pieces] == ["thinking", "thinking", "tool_use", "tool_result", "media", "media"]
+    assert [each.text for each in pieces[2:]] == ['Read {"path":"a"}', "ok", "[image]", "[odd]"]
+    assert pieces[4].tokens == 2_000
+
+
+@pytest.mark.covers("CX-9")
+def test_reminders_beside_a_prompt_are_pieces_of_their_own() -> None:
+    """One message of the file-native family: what the harness said, and what the person typed."""
+    text = "<system-reminder>\nrules\n</system-reminder>\n\nfix it"
+    message = codec("anthropic").decode_item({"role": "user", "content": text}, id="m")[0]
+
+    pieces = recorded_pieces(recorded_at([Head(session="s", format="claude_code"), message]), "file-native")
+
+    assert [(each.tag, each.text.partition("\n")[0]) for each in pieces] == [("system-reminder", "<system-reminder>"), ("prompt", "fix it")]
+
+
+def test_the_family_is_that_of_the_client_that_wrote_the_file() -> None:
+    """Where the file does not say, the setting does."""
+    assert family_of(HEAD, "file-native") == "rollout"
+    assert family_of(Head(session="s", format="claude_code"), "rollout") == "file-native"
+    assert family_of(Head(session="s", format="memorist"), "rollout") == "rollout"
+    assert family_of(None, "rollout") == "rollout"
+
+
+def test_injected_text_without_a_tag_says_what_it_counts_as() -> None:
+    """Such as a hook's words: known by the harness rules, not by a row."""
+    hook = said("user", "SessionStart hook additional context: the branch is main")
+
+    (piece,) = recorded_pieces(recorded_at([Head(session="s", format="codex"), hook]), "rollout")
+
+    assert (piece.tag, piece.why) == ("injected", "counts as injected, by its first words or by the file's own mark")
