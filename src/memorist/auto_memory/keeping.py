@@ -13,7 +13,7 @@ from memorist.auto_memory.dates import absolute
 from memorist.auto_memory.evidence import plain, words
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.said import Said
-from memorist.auto_memory.said_same import same_rule
+from memorist.auto_memory.said_same import same_rule, telling
 from memorist.auto_memory.said_title import titled
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, new_topic
 from memorist.safety.secrets import redact
@@ -60,7 +60,9 @@ def keep(said: Said, topics: Sequence[Topic], *, session: str, at: float | None)
     if said.act == "forget":
         return forget(said, topics)
     text = absolute(said.text, at) if at is not None else said.text
-    known = next((topic.path for topic in topics if same_rule(topic.body, text) or same_rule(topic.description, text)), None)
+    letters = telling(text)
+    sayings = ((topic.path, saying) for topic in topics for saying in (topic.body, topic.description))
+    known = next((path for path, saying in sayings if letters in saying.casefold() and same_rule(saying, text)), None)
     if known is not None:
         return Known(said, known)
     # Names come from the text, and the gate takes secrets out of texts, not of names.

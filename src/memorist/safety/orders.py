@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from memorist.safety.finding import Finding, apart
 from memorist.safety.folding import Folded, decoded, fold, spaced_out
@@ -35,6 +36,19 @@ _PARTED = re.compile(r"(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9
 
 def signs_of_orders(text: str) -> frozenset[str]:
     """The rules of `planted`, found also where an order is drawn out: by wide gaps, over lines of a quotation, or encoded on short lines."""
+    return _signs_of_short(text) if len(text) <= _SHORT else _signs_of(text)
+
+
+_SHORT = 40
+"""Characters of what headers repeat in every file: their keys, kinds and marks of trust."""
+
+
+@lru_cache(maxsize=1024)
+def _signs_of_short(text: str) -> frozenset[str]:
+    return _signs_of(text)
+
+
+def _signs_of(text: str) -> frozenset[str]:
     rules = {finding.rule for finding in planted(text)}
     joined = " ".join(_LEADING.sub(" ", text).split())
     if joined != text:
