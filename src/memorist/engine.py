@@ -75,8 +75,9 @@ class Memorist:
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
+        source = file_source(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._chosen(model)
-        self.flags = Flags(flags or file_source(self.settings.flags), refresh_seconds=self.settings.flags.refresh_seconds)
+        self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
         """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()

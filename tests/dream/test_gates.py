@@ -109,10 +109,17 @@ def test_a_clock_that_was_set_back_does_not_shut_the_gates_for_long() -> None:
     assert verdict == Look("sessions", 0.0)
 
 
+HOSTS = st.builds(
+    Host,
+    memory=st.sampled_from([True, True, True, False]),
+    remote=st.sampled_from([False, False, False, True]),
+    interactive=st.sampled_from([True, True, True, False]),
+    main=st.sampled_from([True, True, True, False]),
+)
 COSTS = st.builds(
     Known,
     now=st.just(NOW),
-    host=st.builds(Host),
+    host=HOSTS,
     scanned=st.none() | st.floats(NOW - 2 * HOUR, NOW + HOUR),
     last=st.none() | st.floats(NOW - 60 * HOUR, NOW + 60 * HOUR),
     sessions=st.lists(st.text(min_size=1), max_size=8).map(tuple),
@@ -143,6 +150,7 @@ def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(whole: Known, sett
 @given(COSTS)
 def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: Known) -> None:
     """A moment before it the gate is still shut, at it another one judges; and no wait is longer than twice the setting."""
+    whole = replace(whole, host=Host())
     verdict = judge(replace(whole, sessions=UNSET), OWN)
     if not isinstance(verdict, Shut):
         return

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
+from memorist.dream.settings import DreamSettings
 from memorist.errors import SettingsError
 from memorist.flags.open_feature import OpenFeatureSource
 from memorist.flags.run import FileSource, Flags, MemorySource, file_source
@@ -147,6 +148,7 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
         "session_memory.start_tokens": InMemoryFlag("small", {"small": 50}),
         "session_memory.tool_calls": InMemoryFlag("odd", {"odd": "many"}),
         "session_memory.wait_seconds": InMemoryFlag("zero", {"zero": 0.0}),
+        "dream.hours": InMemoryFlag("half", {"half": 12.5}),
     })  # fmt: skip
     api.set_provider_and_wait(provider, "memorist-test")
     flags = Flags(OpenFeatureSource(api.get_client("memorist-test")))
@@ -156,6 +158,7 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
 
     assert (now.enabled, now.start_tokens, now.tool_calls, now.wait_seconds) == (False, 50, OWN.tool_calls, OWN.wait_seconds)
     assert not allowed(Host(), now)
+    assert flags.over(DreamSettings()) == DreamSettings(hours=12.5)
     flags.close()
 
 

@@ -26,7 +26,7 @@ from memorist.store.database import migrations
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 
-EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp"}
+EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp", "flags": "openfeature"}
 """Extra to the module that it brings."""
 
 

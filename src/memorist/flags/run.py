@@ -137,7 +137,7 @@ class Flags:
             self._wanted.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a look that was asked for, at most so long; whether it is done. For tests and for a program's end."""
+        """Wait for a look that was asked for, at most so long; whether it is done. For replays, commands and tests; a live session never calls it."""
         return self._looked.wait(seconds)
 
     def close(self) -> None:
