@@ -113,12 +113,16 @@ async def test_the_file_of_the_settings_is_the_source_where_none_is_given(tmp_pa
 
 
 @pytest.mark.covers("FG-2")
-async def test_a_recorded_session_begins_with_the_flags_known(tmp_path: Path) -> None:
-    """A replay waits for the first look, so that its first messages are judged like its last."""
-    file = tmp_path / "flags.toml"
-    file.write_text('"session_memory.start_tokens" = 77\n', "utf-8")
-    settings = Settings(flags=FlagsSettings(file=str(file)))
-    async with Memorist(model="structural", home=tmp_path / "home", settings=settings) as engine:
+async def test_a_recorded_session_begins_with_the_flags_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay waits for a source that is slow, so that its first messages are judged like its last."""
+    monkeypatch.setattr("memorist.engine.FIRST_LOOK_SECONDS", WAIT)
+
+    class Slow:
+        def read(self) -> Mapping[str, object]:
+            threading.Event().wait(0.2)
+            return {"session_memory.start_tokens": 77}
+
+    async with Memorist(model="structural", home=tmp_path, flags=Slow()) as engine:
         engine.play("s", folder=tmp_path / "session")
 
         assert engine.flags.over(engine.settings.session_memory).start_tokens == 77
