@@ -90,6 +90,8 @@ class Assembly:
         self._state: WorldState = NOTHING
         self._told: Told | None = None
         self._sections: tuple[WorldSection, ...] = ()
+        self._known: tuple[WorldSection, ...] | None = None
+        """The sections when they were compared last."""
         self._begun = self._stale = False
         self._fresh = True
         """Nothing was shown by this process yet."""
@@ -115,7 +117,7 @@ class Assembly:
     def taken_back(self, view: View) -> None:
         """Turns were taken back; the transcript, which is on disk, tells what the model still knows."""
         if self._begun:
-            self._state = self._recorded()
+            self._state, self._known = self._recorded(), None
             self._shown = _bodies(view)
 
     def read(self, path: str) -> None:
@@ -192,6 +194,7 @@ class Assembly:
         seen = Seen(family=self._family, instructions=now.instructions, around=now.around)
         made = assembled(seen, given, status_characters=self._means.outside.settings.status_characters)
         self.pieces, self.left_out = made.pieces, made.left_out
+        self._known = None
         self._state = known({section.id: section.value for section in self._sections})
         self._save()
         self._means.record(WorldRecord(full=True, state=self._state.values))
@@ -226,7 +229,10 @@ class Assembly:
         if (around.date, around.model) != (today, model):
             self._told = replace(self._now, around=replace(around, date=today, model=model))
             self._compare()
+        if self._sections is self._known:
+            return
         step = advance(self._state, self._sections)
+        self._known = self._sections
         if step.record is None:
             return
         place = view.newest.id if view.newest is not None else ""
