@@ -113,9 +113,11 @@ class Assembly:
         """The conversation was made smaller, or rewritten by the host: the first context is looked up again."""
         self._begun = self._fresh = False
         self._sections = ()
+        self._in_order.again()
 
     def taken_back(self, view: View) -> None:
         """Turns were taken back; the transcript, which is on disk, tells what the model still knows."""
+        self._in_order.again()
         if self._begun:
             self._state, self._known = self._recorded(), None
             self._shown = _bodies(view)
