@@ -21,6 +21,8 @@ class Root(Struct, frozen=True):
 
     path: str
     scope: Scope
+    plugin: str = ""
+    """The plugin that it belongs to: its skills are called `PLUGIN:NAME`."""
 
 
 class Places(Struct, frozen=True, kw_only=True):
@@ -36,8 +38,8 @@ class Places(Struct, frozen=True, kw_only=True):
     system: tuple[str, ...] = ("/etc/codex/skills",)
 
 
-def roots(places: Places, extra: Sequence[str] = ()) -> tuple[Root, ...]:
-    """Every root once, the project's first, then the user's, then the system's. They need not exist."""
+def roots(places: Places, extra: Sequence[str] = (), plugins: Sequence[Root] = ()) -> tuple[Root, ...]:
+    """Every root once, the project's first, then the user's with those of plugins, then the system's. They need not exist."""
     found = [Root(f"{folder}/{name}", "project") for folder in _between(places.project, places.cwd) for name in PROJECT_FOLDERS]
     user = [
         (places.home, ".agents/skills"),
@@ -46,7 +48,7 @@ def roots(places: Places, extra: Sequence[str] = ()) -> tuple[Root, ...]:
         (places.memorist_home, "skills"),
     ]
     found += [Root(f"{folder}/{name}", "user") for folder, name in user if folder]
-    found += [Root(folder, "user") for folder in extra]
+    found += [*(Root(folder, "user") for folder in extra), *plugins]
     if places.codex_home:
         found.append(Root(f"{places.codex_home}/skills/.system", "system"))
     found += [Root(folder, "system") for folder in places.system]
