@@ -20,6 +20,7 @@ from memorist.context.assemble import (
     rollout_sections,
 )
 from memorist.context.environment import GitState, Place, Surroundings
+from memorist.context.host import Host
 from memorist.context.instructions import Instructions, loaded
 from memorist.context.piece import Section
 from memorist.context.rows import FILE_NATIVE, ROLLOUT
@@ -196,7 +197,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
     settings = ContextSettings(managed="/m", user_folder="/u", agents_folder="/u")
     memory = memory_section(index_block("- [A](a.md)", "/m", load_texts()), "/m/MEMORY.md", family)
 
-    found = first_context(tmp_path, family, files=world, clock=FrozenClock(), settings=settings, given=[memory])
+    found = first_context(tmp_path, family, files=world, clock=FrozenClock(), settings=settings, host=Host(sections=(memory,)))
 
     tags = [each.tag for each in found.pieces]
     if family == "rollout":

@@ -15,6 +15,7 @@ from statistics import median
 from memorist.bench.result import Result, Row
 from memorist.clock import SystemClock
 from memorist.context.assemble import anthropic_body, responses_body
+from memorist.context.host import Host
 from memorist.context.look.run import git_state
 from memorist.context.piece import Section
 from memorist.context.run import Assembled, first_context
@@ -78,10 +79,10 @@ def _text(number: int, first: str) -> str:
 def _rows(family: str, folder: Path, settings: ContextSettings) -> list[Row]:
     chosen: Family = "rollout" if family == "rollout" else "file-native"
     place = folder if chosen == "file-native" else max(folder.rglob("AGENTS.md"), key=lambda path: len(path.parts)).parent
-    given = [_skills(chosen)]
+    given = (_skills(chosen),)
 
     def assembled() -> Assembled:
-        return first_context(place, chosen, files=DiskFiles(), clock=SystemClock(), settings=settings, given=given)
+        return first_context(place, chosen, files=DiskFiles(), clock=SystemClock(), settings=settings, host=Host(sections=given))
 
     found = assembled()
     body = responses_body if chosen == "rollout" else anthropic_body

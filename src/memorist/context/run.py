@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,6 +9,7 @@ from msgspec import Struct
 from memorist.context.agents_files.run import read_agents_files
 from memorist.context.assemble import REMINDER, assemble, date_section, file_native_sections, rollout_sections
 from memorist.context.claude_files.run import read_claude_files
+from memorist.context.host import Host, around_of, permissions
 from memorist.context.instructions import Instructions
 from memorist.context.look.run import surroundings
 from memorist.context.piece import LeftOut, Piece, Section
@@ -40,17 +40,18 @@ def first_context(
     files: Files,
     clock: Clock,
     settings: ContextSettings,
-    given: Sequence[Section] = (),
+    host: Host | None = None,
 ) -> Assembled:
-    """Assemble the first context of a session in the folder. `given` are the host's own sections, such as skills.
+    """Assemble the first context of a session in the folder, with what the host allows and the sections that it brings, such as skills.
 
     Reads the instruction files and asks git; a file that cannot be read is reported, and stops nothing. Raises InputError for a section that the
     family does not have.
     """
-    around = surroundings(folder, clock, git=family == "file-native")
+    brought = host or Host()
+    around = around_of(brought, surroundings(folder, clock, git=family == "file-native"))
     if family == "rollout":
         instructions = read_agents_files(folder, files, settings)
-        own = rollout_sections(instructions, around)
+        own = [*permissions(brought), *rollout_sections(instructions, around)]
     else:
         instructions = read_claude_files(folder, files, settings)
         own = file_native_sections(instructions, around, status_characters=settings.status_characters)
@@ -59,7 +60,7 @@ def first_context(
     damaged = [LeftOut(rule.path, rule.problem) for rule in instructions.waiting if rule.problem]
     return Assembled(
         family=family,
-        pieces=assemble(family, [*own, *given, *dated]),
+        pieces=assemble(family, [*own, *brought.sections, *dated]),
         instructions=instructions,
         left_out=(*instructions.left_out, *waiting, *damaged),
     )
