@@ -44,7 +44,14 @@ from memorist.store.lines import LineFile
 _AFTERWARDS = {"recommended_plugins", "local-command-caveat"}
 """The first row of each family that is the user's side, or comes later."""
 _MARKS = {"added": "+", "gone": "-", "same": " "}
-_PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "tool_result": "results", "media": "pictures", "injected": "injected texts"}
+_PLURALS = {
+    "reply": "replies",
+    "thinking": "thoughts",
+    "tool_use": "calls",
+    "tool_result": "results",
+    "media": "pictures",
+    "injected": "injected texts",
+}
 
 
 @click.command()
