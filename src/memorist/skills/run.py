@@ -20,7 +20,7 @@ from memorist.ports import Files
 from memorist.skills.beside import FILE_BYTES as BESIDE_BYTES
 from memorist.skills.beside import FILE_NAME as BESIDE_NAME
 from memorist.skills.beside import Beside, parse_beside
-from memorist.skills.folders.run import Facts, Folders, below, facts_of, printable, reason, text_of
+from memorist.skills.folders.run import Facts, Folders, below, facts_of, is_there, printable, reason, text_of
 from memorist.skills.plugins.files import MANIFESTS
 from memorist.skills.plugins.run import Manifests, plugin_roots
 from memorist.skills.roots import Places, Root, roots
@@ -103,6 +103,8 @@ class SkillSearch:
     def _search(self, root: Root) -> Iterator[Skill | Problem]:
         """Everything below one root, breadth first; the queue holds real paths, so that each folder is gone into once."""
         limits = self._settings
+        if not is_there(root.path):
+            return
         top = os.path.realpath(root.path)
         shown = printable(top)
         waiting, seen = deque([(top, 0, root.plugin)]), {top}

@@ -68,6 +68,17 @@ def below(folder: str, names: Mapping[str, str], *, follow: bool) -> list[tuple[
     return found
 
 
+def is_there(path: str) -> bool:
+    """Whether something has this name, if only a link that leads nowhere. Most roots are not there, and this is far less than finding real paths."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def facts_of(path: str) -> Facts | str:
     """The facts of a file, through links; or why it is none. Raises OSError."""
     found = os.lstat(path)
