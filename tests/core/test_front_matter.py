@@ -98,3 +98,17 @@ def test_a_plain_header_reads_as_yaml_reads_it(pairs: list[tuple[str, str]]) -> 
     if not front.problem and " #" not in "".join(lines):
         found = yaml.BaseLoader("".join(lines)).get_single_data() or {}
         assert {key: value for key, value in front.values.items() if value} == {key: value for key, value in found.items() if value}
+
+
+@pytest.mark.covers("SK-1")
+@pytest.mark.parametrize("end", ["---", "---\n", "...\r\n", "---  \nbody"])
+def test_a_header_ends_where_it_ends_however_long_it_is(end: str) -> None:
+    """Also where the end falls on any place about the first two thousand characters."""
+    for length in range(2_030, 2_052):
+        text = f"---\n{'k: ' + 'v' * (length - 8)}\n{end}"
+        document = split(text)
+
+        assert document.front is not None
+        assert document.front.text("k") == "v" * (length - 8)
+        assert document.closing == end.partition("body")[0]
+        assert join(document) == text

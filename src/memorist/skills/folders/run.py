@@ -15,6 +15,10 @@ SETTLED_NANOSECONDS = 2_000_000_000
 coarsest clock in use, FAT's, ticks every two seconds."""
 
 
+_CHUNK = 65_536
+"""Bytes asked for at once: more than nearly every skill has."""
+
+
 class Facts(Struct, frozen=True):
     """A file as it is: where it really is, its size in bytes, and when it changed in nanoseconds."""
 
@@ -94,9 +98,13 @@ def text_of(path: str, limit: int) -> str:
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         parts, left = [], limit
-        while left > 0 and (part := os.read(file, left)):
+        while left > 0:
+            asked = min(left, _CHUNK)
+            part = os.read(file, asked)
             parts.append(part)
             left -= len(part)
+            if len(part) < asked:  # an ordinary file gives less only at its end
+                break
     finally:
         os.close(file)
     return b"".join(parts).decode("utf-8", "replace")
