@@ -7,7 +7,7 @@ import pytest
 from memorist.context.assemble import assemble
 from memorist.core.tokens import estimate_text
 from memorist.skills.listing import Family, catalogue
-from memorist.skills.section import catalogue_section, skills_left_out
+from memorist.skills.section import SOURCE, catalogue_section, section_of, skills_left_out
 from memorist.skills.settings import SkillsSettings
 from memorist.skills.skill import Problem, Skill
 from memorist.skills.texts import shipped
@@ -27,20 +27,25 @@ def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
     """Assembled, it stands in its tag once, and takes no more than the share of the window; the reason counts what it shows."""
     made = catalogue([skill(f"s{number}") for number in range(90)], family, shipped(), SkillsSettings(), window=WINDOW)
 
-    (section,) = catalogue_section(made, family, "2 % of it")
+    section = section_of(made, family, "2 % of it")
+    assert section is not None
     (piece,) = assemble(family, [section])
 
     assert piece.text == made.text
     assert estimate_text(piece.text) <= WINDOW * 0.02
-    assert section.why.startswith(f"{len(made.shown)} skills on offer, {len(made.left_out)} more found no room, within 2 % of it")
+    assert section.why.startswith(
+        f"{len(made.shown)} skills that a message may call for, within 2 % of it; {len(made.left_out)} found no room"
+    )
     assert made.left_out
+    assert section.source == SOURCE
 
 
 def test_without_skills_there_is_no_section() -> None:
     """Nothing is told of what is not there."""
     made = catalogue([], "rollout", shipped(), SkillsSettings())
 
-    assert catalogue_section(made, "rollout", "x") == ()
+    assert section_of(made, "rollout") is None
+    assert catalogue_section([], "rollout", SkillsSettings()) is None
     assert skills_left_out([], made, [], "x") == ()
 
 

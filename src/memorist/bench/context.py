@@ -16,17 +16,14 @@ from memorist.bench.context_skills import WINDOW, skills_rows, write_skills
 from memorist.bench.result import Result, Row
 from memorist.clock import SystemClock
 from memorist.context.assemble import anthropic_body, responses_body
-from memorist.context.host import Host
 from memorist.context.look.run import git_state
 from memorist.context.piece import Section
-from memorist.context.run import Assembled, first_context
+from memorist.context.run import Assembled, Outside, first_context
 from memorist.context.settings import ContextSettings, Family
-from memorist.skills.listing import catalogue
 from memorist.skills.roots import Places
 from memorist.skills.run import Found, SkillSearch, discover
 from memorist.skills.section import catalogue_section
 from memorist.skills.settings import SkillsSettings
-from memorist.skills.texts import shipped
 from memorist.store.files import DiskFiles
 
 SKILLS, FILES = 200, 50
@@ -92,8 +89,10 @@ def _rows(family: str, folder: Path, settings: ContextSettings) -> list[Row]:
     kept = SkillSearch(places, SkillsSettings())
     body = responses_body if chosen == "rollout" else anthropic_body
 
+    outside = Outside(files=DiskFiles(), clock=SystemClock(), settings=settings)
+
     def assembled(given: tuple[Section, ...]) -> Assembled:
-        return first_context(place, chosen, files=DiskFiles(), clock=SystemClock(), settings=settings, host=Host(sections=given))
+        return first_context(place, chosen, outside, given=given)
 
     ready = _catalogue(chosen, kept.found())
     found = assembled(ready)
@@ -115,8 +114,8 @@ def _rows(family: str, folder: Path, settings: ContextSettings) -> list[Row]:
 
 
 def _catalogue(family: Family, found: Found) -> tuple[Section, ...]:
-    made = catalogue(found.skills, family, shipped(), SkillsSettings(), window=WINDOW)
-    return catalogue_section(made, family, "its share of the window")
+    section = catalogue_section(found.skills, family, SkillsSettings(), window=WINDOW)
+    return () if section is None else (section,)
 
 
 def _milliseconds(work: Callable[[], object]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,24 +20,26 @@ from memorist.cli.memory.opened import opened
 from memorist.clock import SystemClock
 from memorist.compaction.recorded import recorded_at
 from memorist.configuration import load_settings
+from memorist.context.allowed import APPROVALS, SANDBOXES, USUAL, Allowed
 from memorist.context.attachments import Attachments
 from memorist.context.changes import Changed, changes
 from memorist.context.environment import Network
-from memorist.context.host import APPROVALS, SANDBOXES, USUAL, Host
-from memorist.context.piece import LeftOut, Piece, Section
-from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.piece import LeftOut, Piece, Section, counted_for
+from memorist.context.recorded import CONVERSATION, family_of, model_of, place_of_turn, recorded_pieces
 from memorist.context.rows import TABLE
-from memorist.context.run import first_context, memory_section
+from memorist.context.run import Outside, first_context, memory_section
 from memorist.context.settings import Family
+from memorist.core.tokens import family_factor
 from memorist.errors import UsageError
 from memorist.formats.recognise import read
-from memorist.model_limits import DEFAULT_WINDOW
+from memorist.model_limits import DEFAULT_WINDOW, price_for
+from memorist.models.prices import Price
 from memorist.recall.run import load_texts
 from memorist.recall.surface import index_block
 from memorist.settings import Settings
 from memorist.skills.listing import catalogue
 from memorist.skills.run import discover, places_of
-from memorist.skills.section import catalogue_section, skills_left_out
+from memorist.skills.section import section_of, skills_left_out
 from memorist.skills.texts import shipped
 from memorist.store.files import DiskFiles
 from memorist.store.lines import LineFile
@@ -63,6 +66,9 @@ _PLURALS = {
     help="Which shape. [default: that of the recorded session; for a folder the setting context.family]",
 )
 @click.option("--turn", type=click.IntRange(min=1), default=None, help="As the model saw it when this turn began. [default: the end]")
+@click.option(
+    "--model", default="", metavar="NAME", help="Count tokens as this model's family does. [default: the model that the recording names]"
+)
 @click.option("--diff", is_flag=True, help="Mark what was added and what is gone since the turn before.")
 @click.option(
     "--approval", default=None, help=f"What the rollout family is told of approval: {', '.join(APPROVALS)}. [default: {USUAL.approval}]"
@@ -73,6 +79,7 @@ def context(**options: object) -> None:
     """Show what the model is shown, piece by piece, with tokens, source and reason.
 
     For a folder, such as `.`: the first context that memorist would assemble there. For a recorded session: what stands in its context.
+    Tokens are estimated: bytes / 4, times a factor of the model's family where the model is known.
     """
     call = msgspec.convert(options, _Call)
     settings = load_settings(os.environ, project=Path.cwd()).settings
@@ -86,6 +93,7 @@ class _Call(Struct, frozen=True, kw_only=True):
     place: Path
     family: Family | None
     turn: int | None
+    model: str
     diff: bool
     approval: str | None
     sandbox: str | None
@@ -97,6 +105,8 @@ class _Found(Struct, frozen=True, kw_only=True):
 
     family: Family
     turn: int
+    model: str
+    """Whose tokens are counted; empty where no model is known."""
     pieces: Sequence[Piece]
     left_out: Sequence[LeftOut] = ()
     before: Sequence[Piece] | None = None
@@ -116,31 +126,30 @@ def _of_folder(call: _Call, settings: Settings) -> _Found:
     if family != "rollout" and (call.approval, call.sandbox) != (None, None):
         raise UsageError("--approval and --sandbox are told in the rollout family only; add --family rollout")
     folder = call.place.absolute() if call.place != Path() else Path.cwd()
-    skills, missed = _skills(folder, family, settings)
-    host = _host(call, (*_memory(folder, family, settings), *skills))
-    assembled = first_context(folder, family, files=DiskFiles(), clock=SystemClock(), settings=settings.context, host=host)
-    return _Found(family=family, turn=1, pieces=assembled.pieces, left_out=(*assembled.left_out, *missed))
+    skills, missed = _skills(folder, family, call.model, settings)
+    outside = Outside(files=DiskFiles(), clock=SystemClock(), settings=settings.context)
+    made = first_context(folder, family, outside, given=(*_memory(folder, family, settings), *skills), allowed=_allowed(call))
+    return _Found(family=family, turn=1, model=call.model, pieces=counted_for(made.pieces, call.model), left_out=(*made.left_out, *missed))
 
 
-def _host(call: _Call, sections: tuple[Section, ...]) -> Host:
-    """The usual host, with what the options say instead."""
-    host = structs.replace(USUAL, sections=sections)
+def _allowed(call: _Call) -> Allowed:
+    """What is usual, with what the options say instead."""
     if call.approval is None and call.sandbox is None:
-        return host
-    open_network = Network(enabled=True) if call.sandbox == "danger-full-access" else USUAL.network
+        return USUAL
+    network = Network(enabled=True) if call.sandbox == "danger-full-access" else USUAL.network
     why = "as --approval and --sandbox say, the rest as is usual"
-    return structs.replace(
-        host, approval=call.approval or host.approval, sandbox=call.sandbox or host.sandbox, network=open_network, why=why
-    )
+    return structs.replace(USUAL, approval=call.approval or USUAL.approval, sandbox=call.sandbox or USUAL.sandbox, network=network, why=why)
 
 
-def _skills(folder: Path, family: Family, settings: Settings) -> tuple[tuple[Section, ...], tuple[LeftOut, ...]]:
-    """The catalogue of the skills of the folder, and what of them is not in it."""
+def _skills(folder: Path, family: Family, model: str, settings: Settings) -> tuple[tuple[Section, ...], tuple[LeftOut, ...]]:
+    """The catalogue of the skills of the folder, within its share of the model's window, and what of them is not in it."""
     found = discover(places_of(folder, os.environ, settings.home), settings.skills)
-    window = min(settings.compaction.window or DEFAULT_WINDOW, DEFAULT_WINDOW)
-    made = catalogue(found.skills, family, shipped(), settings.skills, window=window)
+    known = price_for({"model": model}, settings) or Price()
+    window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
+    made = catalogue(found.skills, family, shipped(), settings.skills, window=window, factor=_factor(model))
     limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
-    return catalogue_section(made, family, limit), skills_left_out(found.skills, made, found.problems, limit)
+    section = section_of(made, family, limit)
+    return () if section is None else (section,), skills_left_out(found.skills, made, found.problems, limit)
 
 
 def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Section]:
@@ -164,9 +173,10 @@ def _of_file(call: _Call, otherwise: Family) -> _Found:
     attachments = Attachments()
     recorded = recorded_at(attachments.among(read(lines)), at)
     family = call.family or family_of(recorded.head, otherwise)
-    pieces = recorded_pieces(recorded, family)
-    before = _turn_before(lines, number if at else number + 1, family) if call.diff else None
-    return _Found(family=family, turn=number, pieces=pieces, left_out=attachments.left_out(), before=before)
+    model = call.model or model_of(recorded)
+    pieces = counted_for(recorded_pieces(recorded, family), model)
+    before = counted_for(_turn_before(lines, number if at else number + 1, family), model) if call.diff else None
+    return _Found(family=family, turn=number, model=model, pieces=pieces, left_out=attachments.left_out(), before=before)
 
 
 def _turn_before(lines: LineFile, turn: int, family: Family) -> tuple[Piece, ...]:
@@ -181,11 +191,17 @@ def _json(found: _Found) -> dict[str, Any]:
     whole: dict[str, Any] = {
         "family": found.family,
         "turn": found.turn,
+        "model": found.model or None,
+        "factor": _factor(found.model),
         "items": [_item(each) | ({} if found.before is None else {"change": each.change}) for each in found.changed],
         "tokens": sum(each.tokens for each in found.pieces),
         "left_out": [{"source": each.source, "why": each.why} for each in found.left_out],
     }
     return whole if found.before is None else whole | _sums(found)
+
+
+def _factor(model: str) -> float:
+    return family_factor(model) if model else 1.0
 
 
 def _sums(found: _Found) -> dict[str, int]:
@@ -201,7 +217,12 @@ def _item(each: Changed) -> dict[str, Any]:
 
 def _print(place: Path, found: _Found) -> None:
     what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {found.turn}"
-    click.echo(f"{what}, {found.family} family: about {sum(each.tokens for each in found.pieces):,} tokens")
+    counted = (
+        f"counted for {show.readable(found.model)}: bytes / 4 × {_factor(found.model):g}"
+        if found.model
+        else "bytes / 4; --model counts for a model"
+    )
+    click.echo(f"{what}, {found.family} family: about {sum(each.tokens for each in found.pieces):,} tokens ({counted})")
     if found.before is not None:
         sums = _sums(found)
         click.echo(f"since the turn before: {sums['added']:,} tokens added (+), {sums['gone']:,} gone (-)")

@@ -1,27 +1,41 @@
-"""The catalogue of skills as a section of the first context, and what of the skills is not in it. Pure (SK-2, CX-9)."""
+"""The catalogue of skills as a section of an assembled context, and what of the skills is not in it. Pure (SK-2, CX-9)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memorist.context.piece import LeftOut, Section
 from memorist.context.scaffold import row, unwrap
-from memorist.skills.listing import Catalogue, Family
+from memorist.context.settings import Family
+from memorist.skills.listing import Catalogue, catalogue
+from memorist.skills.settings import SkillsSettings
 from memorist.skills.skill import Problem, Skill
+from memorist.skills.texts import shipped
 
-_TAGS: dict[Family, str] = {"rollout": "skills_instructions", "file-native": "system-reminder"}
+SOURCE = "the skills' folders"
+_TAGS = {"rollout": "skills_instructions", "file-native": "system-reminder"}
 
 
-def catalogue_section(made: Catalogue, family: Family, limit: str) -> tuple[Section, ...]:
-    """The section; none where there is nothing to list. `limit` says what it was fitted to, in a few words."""
+def catalogue_section(
+    skills: Sequence[Skill], family: Family, settings: SkillsSettings, *, window: int | None = None, factor: float = 1.0
+) -> Section | None:
+    """The section; None where there is no skill to tell of. `window` and `factor` as for `catalogue`."""
+    return section_of(catalogue(skills, family, shipped(), settings, window=window, factor=factor), family)
+
+
+def section_of(made: Catalogue, family: Family, limit: str = "") -> Section | None:
+    """A catalogue as a section; None where it is empty. `limit` says what it was fitted to, in a few words."""
     if not made.text:
-        return ()
-    tag = _TAGS[family]
-    count, out = len(made.shown), len(made.left_out)
-    why = f"{count} skill{'' if count == 1 else 's'} on offer{f', {out} more found no room' if out else ''}, within {limit}"
+        return None
+    kind = row(_TAGS[family], family)
+    why = f"{len(made.shown)} skill{'' if len(made.shown) == 1 else 's'} that a message may call for"
+    if limit:
+        why += f", within {limit}"
+    if made.left_out:
+        why += f"; {len(made.left_out)} found no room"
     if made.cut:
         why += f"; {made.cut:,} characters of descriptions were cut"
-    return (Section(tag=tag, text=unwrap(made.text, row(tag, family)) or made.text, source="skills", why=why),)
+    return Section(tag=kind.tag, text=unwrap(made.text, kind) or made.text, source=SOURCE, why=why)
 
 
 def skills_left_out(skills: Iterable[Skill], made: Catalogue, problems: Iterable[Problem], limit: str) -> tuple[LeftOut, ...]:

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.context.allowed import APPROVALS, SANDBOXES, USUAL, Allowed, permissions, permissions_text
 from memorist.context.assemble import responses_body
 from memorist.context.environment import Network, Place
-from memorist.context.host import APPROVALS, SANDBOXES, USUAL, Host, permissions, permissions_text
 from memorist.context.piece import Section
-from memorist.context.run import Assembled, first_context
+from memorist.context.run import Assembled, Outside, first_context
 from memorist.context.scaffold import row, unwrap
 from memorist.context.settings import ContextSettings, Family
 from memorist.store.files import DiskFiles
@@ -20,20 +20,20 @@ from memorist.testing.clock import FrozenClock
 
 pytestmark = pytest.mark.covers("CX-1")
 
-WHOLE = Host(
+WHOLE = Allowed(
     approval="on-request",
     sandbox="workspace-write",
     network=Network(enabled=True, allowed=("example.org",), denied=("example.net",)),
     writable=("/srv/cache", "/srv/out"),
     agents=("reviewer",),
     places=(Place(folder="/srv/other", name="other"),),
-    model="a-model",
 )
 
 
-def look(tmp_path: Path, host: Host, family: Family = "rollout") -> Assembled:
+def look(tmp_path: Path, allowed: Allowed, family: Family = "rollout", given: tuple[Section, ...] = ()) -> Assembled:
     settings = ContextSettings(managed=str(tmp_path / "none"), user_folder=str(tmp_path / "none"), agents_folder=str(tmp_path / "none"))
-    return first_context(tmp_path, family, files=DiskFiles(), clock=FrozenClock(), settings=settings, host=host)
+    outside = Outside(files=DiskFiles(), clock=FrozenClock(), settings=settings)
+    return first_context(tmp_path, family, outside, given=given, allowed=allowed)
 
 
 def test_what_a_host_allows_is_told_in_its_place(tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_what_a_host_allows_is_told_in_its_place(tmp_path: Path) -> None:
 
 def test_every_policy_has_words_of_its_own() -> None:
     """Four for approval and three for the sandbox, all different; each names itself, so that a model can be asked about it."""
-    approvals = [permissions_text(Host(approval=each)) for each in APPROVALS]
-    sandboxes = [permissions_text(Host(sandbox=each)) for each in SANDBOXES]
+    approvals = [permissions_text(Allowed(approval=each)) for each in APPROVALS]
+    sandboxes = [permissions_text(Allowed(sandbox=each)) for each in SANDBOXES]
 
     assert len({*approvals, *sandboxes}) == len(APPROVALS) + len(SANDBOXES)
     assert all(name in text for name, text in zip((*APPROVALS, *SANDBOXES), (*approvals, *sandboxes), strict=True))
@@ -67,17 +67,17 @@ def test_every_policy_has_words_of_its_own() -> None:
 
 def test_a_host_that_says_nothing_adds_nothing(tmp_path: Path) -> None:
     """No section, and no value in the environment."""
-    (piece,) = look(tmp_path, Host()).pieces
+    (piece,) = look(tmp_path, Allowed()).pieces
 
     assert piece.tag == "environment_context"
     assert "approval" not in piece.text
-    assert permissions(USUAL)[0].why == USUAL.why
+    assert permissions(USUAL, "rollout")[0].why == USUAL.why
 
 
 def test_a_host_may_bring_the_section_itself(tmp_path: Path) -> None:
     """Then ours stays away, and the values remain."""
     own = Section(tag="permissions instructions", text="Ask Ann.")
-    found = look(tmp_path, Host(approval="never", sections=(own,)))
+    found = look(tmp_path, Allowed(approval="never"), given=(own,))
 
     assert [(unwrap(each.text, row(each.tag, "rollout")) or "").strip() for each in found.pieces if each.role == "developer"] == [
         "Ask Ann."
@@ -86,12 +86,11 @@ def test_a_host_may_bring_the_section_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("CX-2")
-def test_the_other_family_takes_model_and_folders_alone(tmp_path: Path) -> None:
+def test_the_other_family_takes_the_folders_alone(tmp_path: Path) -> None:
     """It has no place for approval and sandbox."""
     found = look(tmp_path, WHOLE, "file-native")
 
     (environment,) = [each.text for each in found.pieces if each.tag == "env"]
-    assert "Model: a-model" in environment
     assert "/srv/other" in environment
     assert "on-request" not in "".join(each.text for each in found.pieces)
 
@@ -100,8 +99,8 @@ def test_the_other_family_takes_model_and_folders_alone(tmp_path: Path) -> None:
 @given(st.text(), st.text(), st.lists(st.text(), max_size=2))
 def test_no_value_leaves_its_line_or_its_tag(approval: str, sandbox: str, folders: list[str]) -> None:
     """Whatever a host calls its policies: one line each, and nothing in them opens or closes a tag."""
-    text = permissions_text(Host(approval=approval, sandbox=sandbox, writable=tuple(folders)))
+    text = permissions_text(Allowed(approval=approval, sandbox=sandbox, writable=tuple(folders)))
 
     assert len(text.splitlines()) <= 3
     assert "</permissions instructions>" not in text
-    assert "<system-reminder>" not in permissions_text(Host(approval=f"<system-reminder>{approval}"))
+    assert "<system-reminder>" not in permissions_text(Allowed(approval=f"<system-reminder>{approval}"))
