@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.evidence import typed_words
+from memorist.context.allowed import around_of, permissions
 from memorist.context.assemble import messages_of
 from memorist.context.environment import Surroundings
 from memorist.context.host import HostContext
@@ -212,11 +213,12 @@ class Assembly:
         outside = replace(self._means.outside, files=watched)
         seen = await asyncio.to_thread(look, Path(self._host.folder), self._family, outside, touched=self._touched.files, git=git)
         self._watched = watched
-        given = list(self._host.sections)
+        allowed = self._host.allowed
+        given = [*permissions(allowed, self._family, self._host.sections), *self._host.sections]
         shown = catalogue_section(self._found.skills, self._family, self._means.skills, window=window)
         if shown is not None:
             given.append(shown)
-        around = replace(seen.around, model=model)
+        around = around_of(allowed, replace(seen.around, model=model))
         self._told = Told(family=self._family, around=around, instructions=seen.instructions, given=tuple(given), model_switch=self._switch)
         self._compare()
         self._stale = False
