@@ -21,6 +21,7 @@ from memorist.compaction.plan import Breakers, Guard, Situation, Step, Stop, Way
 from memorist.compaction.priced import LEAST_SHARE, Money, Talk, what_pays
 from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.standing import Parted, parted, stood
 from memorist.compaction.summary import Unusable
 from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
@@ -241,22 +242,24 @@ class Compactor:
         )
 
     async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
-        limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
-        settings = self._means.settings
+        if strategy == "micro":
+            return micro.clear(held.messages, micro.old_results(held.messages, self._means.settings.micro_keep), factor=held.factor)
+        apart = parted(held, max(1, call.limits.auto - max(0, self._following.tokens - held.tokens)))
+        return stood(await self._rest(strategy, apart, held, call), apart)
+
+    async def _rest(self, strategy: str, apart: Parted, whole: Conversation, call: Call) -> Outcome:
+        settings, held, limit = self._means.settings, apart.rest, apart.limit
         facts = facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings)
         terms = Terms(texts=self._texts, settings=settings, limit=limit, facts=facts, automatic=call.manual is None)
         match strategy:
             case "session-memory":
                 return await self._by_notes(held, terms)
             case "full" | "inline":
-                return await self._by_model(strategy, held, call, terms)
+                return await self._by_model(strategy, (held, whole), call, terms)
             case "structural":
                 return self._by_structure(held, limit)
             case "tail":
                 return led(tail(held.messages, min(limit, held.tokens) // 2, factor=held.factor), self._texts.cut_marker, held.factor)
-            case "micro":
-                keep = self._means.settings.micro_keep
-                return micro.clear(held.messages, micro.old_results(held.messages, keep), factor=held.factor)
             case _:
                 return Unchanged(f"The way {strategy!r} is not open for this request.")
 
@@ -272,12 +275,12 @@ class Compactor:
             return Unchanged("The newest step alone is too large to be kept beside the notes.")
         return made
 
-    async def _by_model(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
-        means = self._means
+    async def _by_model(self, strategy: str, both: tuple[Conversation, Conversation], call: Call, terms: Terms) -> Outcome:
+        (held, whole), means = both, self._means  # it is asked about the whole, and writes what takes the place of a part
         if means.model is None:
             return Unchanged("No model is set up.")
         asking = Asking(model=means.model, files=means.files, clock=means.clock, limits=means.forks, record=means.record)
-        summary = await ask(held, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
+        summary = await ask(whole, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
         if isinstance(summary, Unusable):
             return Unchanged(summary.why)
         if strategy == "inline":
