@@ -31,8 +31,9 @@ class Window:
         self._codec = codec
         self._history = history
         self._shown: list[Shown] = []
+        self._lead: tuple[Any, ...] = ()
         self._items: list[Any] = []
-        """What was sent of the first `_sent` entries of `_shown`, so that the next request costs time in what is new only."""
+        """The lead and what was sent of the first `_sent` entries of `_shown`, so that the next request costs time in what is new only."""
         self._sent = 0
         self._spare: list[Any] | None = None
         self.changed = False
@@ -59,11 +60,19 @@ class Window:
     def restart(self, entries: Sequence[Entry]) -> None:
         """The host rewrote its history: its own entries are the window again."""
         self._put([])
-        self.changed = False
+        self.changed = bool(self._lead)
         self.take(entries)
 
+    def lead(self, messages: Sequence[Message]) -> None:
+        """Show these messages before all others, from the next request on. They are no part of the conversation: neither a compaction nor a host that
+        rewrites its history touches them.
+        """
+        self._lead = tuple(self._codec.encode_messages(messages))
+        self._put(self._shown)
+        self.changed = self.changed or bool(self._lead)
+
     def _put(self, shown: list[Shown]) -> None:
-        self._shown, self._items, self._sent, self._spare = shown, [], 0, None
+        self._shown, self._items, self._sent, self._spare = shown, list(self._lead), 0, None
 
     def append(self, message: Message) -> None:
         """Show a message of ours after all that is shown now."""
@@ -92,7 +101,7 @@ class Window:
             else:
                 new.append(Shown((messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))))
                 at += 1
-        same = 0
+        same = len(self._lead)
         for before, after in zip(self._shown, new, strict=False):
             if before is not after:
                 break
