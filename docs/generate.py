@@ -94,7 +94,10 @@ def compared(record: Path) -> list[str]:
     found = tomllib.loads(record.read_text("utf-8"))
     why, clients = found["why"], [found[name] for name in found if name != "why"]
     verdicts = [
-        why[row["why"]]["verdict"] if "why" in row else "same" for client in clients for rows in client["situations"].values() for row in rows
+        why[row["why"]]["verdict"] if "why" in row else "same"
+        for client in clients
+        for rows in client["situations"].values()
+        for row in rows
     ]
     counts = ", ".join(f"{verdicts.count(each)} {each}" for each in ("same", "on purpose", "not applicable"))
     parts = [f"{len(verdicts)} rows: {counts}.", ""]
