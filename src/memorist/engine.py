@@ -21,11 +21,14 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from memorist.assembly import Assembly, AssemblyMeans
 from memorist.auto_memory.index import Uses
 from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
+from memorist.context.host import HostContext
+from memorist.context.run import Outside
 from memorist.errors import UsageError
 from memorist.events import Listener
 from memorist.journal import Journal, Named, World
@@ -36,6 +39,7 @@ from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
+from memorist.skills.run import SkillSearch, places_of
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
@@ -71,6 +75,7 @@ class Memorist:
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()
         self._memory: dict[str, AutoMemory] = {}
+        self._searches: dict[str, SkillSearch] = {}
 
     def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
@@ -99,9 +104,30 @@ class Memorist:
 
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
-        opened = Session(self._journal(session, project, format, host or Host(), folder, listener))
+        journal = self._journal(session, project, format, host or Host(), folder, listener)
+        opened = Session(journal, lambda context: self._assembly(journal, context))
         self._sessions.add(opened)
         return opened
+
+    def _assembly(self, journal: Journal, context: HostContext) -> Assembly:
+        means = AssemblyMeans(
+            format=journal.named.format,
+            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context),
+            files=self._files,
+            layout=journal.layout,
+            skills=self.settings.skills,
+            search=self.skills,
+            index=journal.memories.opening,
+            record=journal.record,
+            called=journal.called.took,
+        )
+        return Assembly(context, means)
+
+    def skills(self, folder: str) -> SkillSearch:
+        """The search for skills of a working folder; what it has read is kept for the next session there."""
+        if folder not in self._searches:
+            self._searches[folder] = SkillSearch(places_of(Path(folder), os.environ, self.settings.home), self.settings.skills)
+        return self._searches[folder]
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""

@@ -26,6 +26,7 @@ from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
 from memorist.session_memory.trigger import Due, Host, allowed
 from memorist.settings import Settings
+from memorist.skills.called import CalledSkills
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
@@ -75,8 +76,11 @@ class Journal:
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
-        self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        texts_of_compaction = shipped()
+        self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
         self.memories = self._memories()
+        self.called = CalledSkills(texts_of_compaction.skill)
+        """The skills that the conversation called for."""
         self.window: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
@@ -147,6 +151,7 @@ class Journal:
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
+                self.called.took(entry)
                 self.memories.took(entry, again=True)
                 self.window.append(entry)
             if isinstance(entry, Boundary):
@@ -161,6 +166,7 @@ class Journal:
         """Write a message down and follow it; the notes may be due."""
         self._transcript.append(message)
         self.compactor.took(message)
+        self.called.took(message)
         self.memories.took(message)
         self.window.append(message)
         return self.following.take(message)

@@ -146,6 +146,11 @@ class View:
         return any(message.origin is Origin.MODEL for message in self._window.messages)
 
     @property
+    def newest(self) -> Message | None:
+        """The last message that is shown."""
+        return self._window.last
+
+    @property
     def open_for_more(self) -> bool:
         """Whether something may be shown at the end: not after words of the model, which the host wants continued."""
         last = self._window.last

@@ -69,7 +69,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 
 def environment_fields(around: Surroundings) -> dict[str, str]:
-    """The fields inside `<environment_context>` by name, each with its own lines (codex.md section 3.2). Every value is escaped; empty ones are left out."""
+    """The fields inside `<environment_context>`, each with its own lines (codex.md section 3.2). Values are escaped, empty ones left out."""
     found = {"environments": "\n".join(_places(around.places))}
     named = {
         "approval_policy": around.approval,

@@ -16,7 +16,7 @@ from memorist.context.look.run import surroundings
 from memorist.context.piece import LeftOut, Piece, Section
 from memorist.context.scaffold import row, unwrap
 from memorist.context.settings import ContextSettings, Family
-from memorist.ports import Clock, Files
+from memorist.ports import Clock, ReadableFiles
 
 
 class Assembled(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Assembled(Struct, frozen=True, kw_only=True):
 class Outside(Struct, frozen=True, kw_only=True):
     """What looking up works with."""
 
-    files: Files
+    files: ReadableFiles
     clock: Clock
     settings: ContextSettings
 
@@ -84,7 +84,7 @@ def first_context(
     folder: Path,
     family: Family,
     *,
-    files: Files,
+    files: ReadableFiles,
     clock: Clock,
     settings: ContextSettings,
     given: Sequence[Section] = (),
