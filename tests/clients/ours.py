@@ -36,6 +36,16 @@ SECTIONS = {
     "claude_code": (Section(tag="static", text="Work with care."), deferred_tools(["ToolSearch"])),
 }
 """What the host brings: a system prompt, permissions, tools beside the schema."""
+MORE: dict[str, tuple[Section, ...]] = {
+    "codex": (
+        Section(tag="developer_instructions", text=situations.PLAINLY),
+        Section(tag="collaboration_mode", text="Work by yourself."),
+        Section(tag="multi_agent_role", text="You are the first."),
+        Section(tag="multi_agent_mode", text="There are others."),
+    ),
+    "claude_code": (),
+}
+"""What it brings beside that where it can do more."""
 LONG = "It was added up line by line. " * 400
 """A reply that it pays to compact."""
 
@@ -52,10 +62,10 @@ class Host:
         self._items: tuple[Item, ...] = ()
         self.works_in("")
 
-    def works_in(self, folder: str) -> None:
+    def works_in(self, folder: str, *more: Section) -> None:
         """From here on it works in a folder of the project."""
-        context = HostContext(folder=str(self._project / folder), family=FAMILIES[self.client], sections=SECTIONS[self.client])
-        self._session.assemble(context)
+        sections = (*SECTIONS[self.client], *more)
+        self._session.assemble(HostContext(folder=str(self._project / folder), family=FAMILIES[self.client], sections=sections))
 
     def uses(self, model: str) -> None:
         """From here on another model answers."""
@@ -131,6 +141,15 @@ async def situations_of(client: str, project: Path, home: Path) -> dict[str, tup
         for story in stories[client]:
             session = await engine.open(story.__name__, format=FORMATS[client], folder=home / story.__name__)
             found |= await story(Host(client, project, session))
+        earlier = await engine.open("earlier", project=str(project), format=FORMATS[client])
+        host = Host(client, project, earlier)
+        host.says(f"Remember that {situations.MEMORY}.")
+        await host.sent()
+        await earlier.close()
+        host = Host(client, project, await engine.open("later", project=str(project), format=FORMATS[client]))
+        host.works_in("", *MORE[client])
+        host.says(situations.FIRST)
+        found["first turn with memory"] = await host.sent()
     return found
 
 

@@ -25,6 +25,8 @@ RULES = {"AGENTS.md": "Amounts have two decimals.\n", "CLAUDE.md": "Amounts have
 DEPOT = "depot"
 """A folder of the project with instructions of its own."""
 DEPOT_RULES = "Weights are in kilograms.\n"
+MEMORY, PLAINLY = "Ann likes tea", "Speak plainly."
+"""What is remembered, and what developer instructions say."""
 COMMIT, BRANCH = "Heron", "trunk"
 
 FIRST, SECOND, AFTER = "What is the total?", "And the oldest?", "Thank you. What is left?"
@@ -32,6 +34,10 @@ MENTION, SLASH, BY_TOOL = f"Please use ${SKILL}.", f"/{SKILL} now", "Count the l
 ELSEWHERE, OTHERWISE = "And here?", "Would you say so too?"
 COMPACT = "/compact keep the total"
 CODEX_OTHER, CLAUDE_OTHER = "other-model", "claude-opus-4-5"
+CODEX_CATALOGUED = "gpt-6-astra"
+"""A model that Codex has a catalogue entry for, and so a mode and more agents (clients.md section 1.2)."""
+CODEX_MEMORY = f"v1\n## User Profile\n{MEMORY}.\n## User preferences\n- tea\n## General Tips\n- none\n## What's in Memory\n- tea\n"
+CLAUDE_MEMORY = f"- [Tea](tea.md): {MEMORY}\n"
 SUMMARY = "The total was asked for."
 
 FULL = Usage(input=250_000, output=9)
@@ -87,6 +93,8 @@ def furnish(project: Path, client: str) -> None:
 def facts(project: Path) -> Facts:
     """What tells reminders apart: words of ours that were put there, and names that are no prose."""
     return {
+        "memory": (MEMORY,),
+        "host": (PLAINLY,),
         "skill": ("Run wc -l",),
         "tokens left": ("</total_tokens>\n</system-reminder>",),
         "hook": (HOOK_WORDS,),

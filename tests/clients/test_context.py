@@ -15,7 +15,9 @@ from memorist.context.outline import Item, added, outline
 from memorist.context.prefix import Prefix, Why
 from memorist.core.messages import JsonObject
 from memorist.engine import Memorist
-from memorist.testing import ScriptedServer, Step, check_prefix
+from memorist.ports import Request
+from memorist.testing import Say, ScriptedServer, Step, check_prefix
+from memorist.testing.steps import Script
 
 pytestmark = pytest.mark.real_client
 
@@ -26,13 +28,11 @@ PACKAGES = {"codex": "@openai/codex", "claude_code": "@anthropic-ai/claude-code"
 class Story:
     """A session in a furnished project: the body of each request, and its structure."""
 
-    def __init__(
-        self, agent: Agent, folder: Path, server: ScriptedServer, steps: Sequence[Step], turns: Sequence[Mapping[str, str]]
-    ) -> None:
+    def __init__(self, agent: Agent, folder: Path, server: ScriptedServer, steps: Script, turns: Sequence[Mapping[str, str]]) -> None:
         for turn in turns:
             agent.ask(turn["words"], folder=turn.get("folder", ""), model=turn.get("model", ""))
         assert server.refusals == []
-        assert len(server.received) == len(steps)
+        assert callable(steps) or len(server.received) == len(steps)
         self.bodies: list[JsonObject] = [request.body for request in server.received]
         self.items = [outline(body, situations.facts(folder / "project")) for body in self.bodies]
 
@@ -105,6 +105,39 @@ def claude_in_turn(claude_program: Path, tmp_path_factory: pytest.TempPathFactor
     return claude(claude_program, folder, situations.CLAUDE_IN_TURN_STEPS, turns, situations.CLAUDE_WINDOW)
 
 
+def remembering(_: Request) -> Step:
+    """The model of a client that also looks after its memory, in requests of its own."""
+    return Say(text="200.50")
+
+
+@pytest.fixture(scope="module")
+def codex_memory(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Item, ...]:
+    """The first turn with memory, developer instructions, and a model of the catalogue."""
+    folder = tmp_path_factory.mktemp("codex-memory")
+    with ScriptedServer(remembering) as server:
+        agent = Codex(codex_program, folder, server)
+        situations.furnish(folder / "project", "codex")
+        config, memory = folder / "codex" / "config.toml", folder / "codex" / "memories" / "memory_summary.md"
+        plain = config.read_text("utf-8").replace("[features]", "[features]\nmemories = true")
+        config.write_text(f'developer_instructions = "{situations.PLAINLY}"\n{plain}\n[memories]\nversion = "v1"\n', "utf-8")
+        memory.parent.mkdir()
+        memory.write_text(situations.CODEX_MEMORY, "utf-8")
+        story = Story(agent, folder, server, remembering, [{"words": FIRST, "model": situations.CODEX_CATALOGUED}])
+    (asked,) = [items for items, body in zip(story.items, story.bodies, strict=True) if FIRST in json.dumps(body["input"][-1])]
+    return asked
+
+
+@pytest.fixture(scope="module")
+def claude_memory(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Item, ...]:
+    """The first turn with an index of its auto memory."""
+    folder = tmp_path_factory.mktemp("claude-memory")
+    slug = "".join(sign if sign.isalnum() else "-" for sign in str(folder / "project"))
+    index = folder / "claude" / "projects" / slug / "memory" / "MEMORY.md"
+    index.parent.mkdir(parents=True)
+    index.write_text(situations.CLAUDE_MEMORY, "utf-8")
+    return claude(claude_program, folder, [Say(text="200.50")], [{"words": FIRST}]).items[0]
+
+
 @pytest.mark.parametrize("client", PACKAGES)
 def test_the_record_is_of_the_versions_that_are_run(client: str) -> None:
     """A new version of a client needs a new look at what it sends."""
@@ -112,12 +145,13 @@ def test_the_record_is_of_the_versions_that_are_run(client: str) -> None:
 
 
 @pytest.mark.covers("CX-1", "CX-3", "SK-2")
-def test_codex_sends_what_is_recorded(codex_turns: Story, codex_full: Story) -> None:
-    """Roles, tags, order and shared messages: on the first turn, when nothing changed, with a skill, in another folder, by another model, and after
-    both of its compactions.
+def test_codex_sends_what_is_recorded(codex_turns: Story, codex_full: Story, codex_memory: tuple[Item, ...]) -> None:
+    """Roles, tags, order and shared messages: on the first turn, bare and with all that it can hold, when nothing changed, with a skill, in another
+    folder, by another model, and after both of its compactions.
     """
     sent = {
         "first turn": codex_turns.items[0],
+        "first turn with memory": codex_memory,
         "nothing changed": codex_turns.new(1),
         "skill mentioned": codex_turns.new(2),
         "another folder": codex_turns.new(3),
@@ -130,10 +164,13 @@ def test_codex_sends_what_is_recorded(codex_turns: Story, codex_full: Story) -> 
 
 
 @pytest.mark.covers("CX-2", "CX-3", "SK-2")
-def test_claude_code_sends_what_is_recorded(claude_turns: Story, claude_by_hand: Story, claude_in_turn: Story) -> None:
+def test_claude_code_sends_what_is_recorded(
+    claude_turns: Story, claude_by_hand: Story, claude_in_turn: Story, claude_memory: tuple[Item, ...]
+) -> None:
     """The same of Claude Code, with a skill that the model's tool loads and one that a command calls for."""
     sent = {
         "first turn": claude_turns.items[0],
+        "first turn with memory": claude_memory,
         "nothing changed": claude_turns.new(1),
         "skill by the tool": claude_turns.new(3),
         "skill by a command": claude_turns.new(4),

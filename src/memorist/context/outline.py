@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.context.recorded import part_of, untagged
 from memorist.context.scaffold import identify, pieces_of
 from memorist.context.settings import Family
-from memorist.core.messages import Block, JsonObject, Message, Origin, Text
+from memorist.core.messages import Block, JsonObject, Message, Origin, Text, Unknown
 from memorist.errors import InputError
 from memorist.formats.registry import codec, recognise_request
 
@@ -35,7 +35,8 @@ class Item(Struct, frozen=True):
 
     role: str
     tag: str
-    """Of the scaffold table, or what else it is: `prompt`, `reply`, `tool_use` …; `<name>` where the table does not know a tag."""
+    """Of the scaffold table, or what else it is: `prompt`, `reply`, `tool_use` …; `<name>` where the table does not know a tag, `[kind]`
+    where the format does not know an item."""
     about: str = ""
     """Where the tag alone does not say it: the name of the fact that was found in it."""
     joined: bool = False
@@ -71,10 +72,10 @@ def outline(body: JsonObject, facts: Facts | None = None) -> tuple[Item, ...]:
     prompt = wire.decode_request(body)
     family: Family = "file-native" if wire.name == "anthropic" else "rollout"
     items: list[Item] = []
+    begun = family != "rollout"
     for message in (*prompt.system, *prompt.messages):
-        tags = [
-            (tag, text) for block in message.blocks for tag, text in _tags(block, message, family, first=family == "rollout" and not items)
-        ]
+        tags = [(tag, text) for block in message.blocks for tag, text in _tags(block, message, family, first=not begun)]
+        begun = begun or any(text for _, text in tags)
         items += [
             Item(message.role, tag, _about(text, facts or {}) if tag in _VAGUE else "", joined=place > 0)
             for place, (tag, text) in enumerate(tags)
@@ -84,7 +85,7 @@ def outline(body: JsonObject, facts: Facts | None = None) -> tuple[Item, ...]:
 
 def _tags(block: Block, message: Message, family: Family, *, first: bool) -> Iterator[tuple[str, str]]:
     if not isinstance(block, Text):
-        yield part_of(block), ""
+        yield f"[{block.kind}]" if isinstance(block, Unknown) else part_of(block), ""
         return
     if message.role == "assistant":
         kind = identify(block.text, "assistant", family)
