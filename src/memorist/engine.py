@@ -31,6 +31,7 @@ from memorist.context.host import HostContext
 from memorist.context.run import Outside
 from memorist.errors import UsageError
 from memorist.events import Listener
+from memorist.flags.run import Flags, Source, file_source
 from memorist.journal import Journal, Named, World
 from memorist.models.choose import open_model
 from memorist.playback import Playback
@@ -45,6 +46,9 @@ from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
 from memorist.store.uses import totals
 
+FIRST_LOOK_SECONDS = 2.0
+"""Longest time that a recorded session waits for the flags, so that its first messages are judged like its last. Ours; a live one never waits."""
+
 
 class Memorist:
     """The engine of one process. Holds no conversation itself; any number of sessions may be open at once.
@@ -53,7 +57,10 @@ class Memorist:
         model: a model string, an object that satisfies `memorist.ports.Model`, or None for what the settings say.
         home: folder of all data; None for what the settings say.
         settings: the whole tree; None reads the user's files and the environment.
+        flags: where feature flags come from (`memorist.flags.run.Source`); None for the file that the settings name.
         clock, files: the world, for tests and unusual hosts.
+
+    Raises SettingsError for settings that cannot be used, ModelNameError for a model string that cannot be understood.
     """
 
     def __init__(
@@ -62,6 +69,7 @@ class Memorist:
         model: str | Model | None = None,
         home: str | os.PathLike[str] | None = None,
         settings: Settings | None = None,
+        flags: Source | None = None,
         clock: Clock | None = None,
         files: Files | None = None,
     ) -> None:
@@ -71,7 +79,10 @@ class Memorist:
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
+        source = file_source(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._chosen(model)
+        self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
+        """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()
         self._memory: dict[str, AutoMemory] = {}
@@ -131,6 +142,7 @@ class Memorist:
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
+        self.flags.wait(FIRST_LOOK_SECONDS)
         played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener))
         self._sessions.add(played)
         return played
@@ -153,6 +165,7 @@ class Memorist:
             database=self.database(),
             model=self._model,
             settings=self.settings,
+            flags=self.flags,
             memory=self._memory_of(project, host),
             listener=listener,
         )
@@ -185,13 +198,14 @@ class Memorist:
         return known
 
     async def close(self) -> None:
-        """Close every open session and the model. May be called twice."""
+        """Close every open session, the flags and the model. May be called twice."""
         for session in list(self._sessions):
             await session.close()
         self._sessions.clear()
         for memory in self._memory.values():
             memory.close()
         self._memory.clear()
+        self.flags.close()
         if self._model is not None and self._owns_model:
             await self._model.close()
         if self._database is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from memorist.assembly import Assembly
+from memorist.beside import Beside
 from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
 from memorist.compaction.provider import ProviderSummary
@@ -14,7 +15,7 @@ from memorist.compaction.result import Strategy
 from memorist.compaction.summary import Unusable
 from memorist.context.host import HostContext
 from memorist.context.piece import Piece
-from memorist.core.messages import JsonObject, Message, Origin
+from memorist.core.messages import JsonObject, Message
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
@@ -40,8 +41,7 @@ class Session:
 
     def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly]) -> None:
         self._journal = journal
-        self._assembling = assembling
-        self._assembly: Assembly | None = None
+        self._beside = Beside(journal, assembling)
         self._format = journal.named.format
         self._codec = codec(self._format)
         self._history = HostHistory(self._codec, journal.known)
@@ -88,15 +88,12 @@ class Session:
         """Have the context assembled, for a host that does not do it itself. Call it before the first request, in each process; and again whenever
         something of what it says has changed: the next request tells the model the difference.
         """
-        if self._assembly is None:
-            self._assembly = self._assembling(context)
-        else:
-            self._assembly.told(context)
+        self._beside.assemble(context)
 
     @property
     def context(self) -> tuple[Piece, ...]:
         """The first context as it is shown, piece by piece; empty before the first request, and where the host assembles it itself."""
-        return () if self._assembly is None else self._assembly.pieces
+        return self._beside.context
 
     def receipts(self) -> list[Receipt]:
         """What ran in the background since the session was opened, oldest first."""
@@ -114,13 +111,13 @@ class Session:
         if news.rewritten and following.messages:
             kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
-            self._made_anew()
+            self._beside.made_anew()
         for message in news.messages:
             self._journal.take(message)
         self._view.take(news)
         if not self._resumed:
             self._resumed = True
-            self._take_up()
+            self._beside.take_up(self._view)
         self._know(request)
         self._tried_again = False
         if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
@@ -128,24 +125,9 @@ class Session:
         await self._show(request, news.messages)
         return self._to_send(request, rewritten=news.rewritten)
 
-    def _take_up(self) -> None:
-        """The first request of this process: what a former one had shown beside the host's messages stands in the window."""
-        self._journal.memories.resumed(self._view)
-        for message in self._view.messages():
-            if message.origin is Origin.INJECTED:
-                self._journal.called.took(message)
-
     async def _show(self, request: JsonObject, messages: Sequence[Message]) -> None:
         """Show what memorist has to show beside the host's messages, these new ones among them."""
-        if self._assembly is not None:
-            await self._assembly.before(self._view, request, messages, None if self._price is None else self._price.window)
-        self._journal.memories.show(self._view, messages)
-
-    def _made_anew(self) -> None:
-        """What was shown beside the conversation is gone with it."""
-        self._journal.memories.compacted()
-        if self._assembly is not None:
-            self._assembly.made_anew()
+        await self._beside.show(self._view, request, messages, None if self._price is None else self._price.window)
 
     def _know(self, request: JsonObject) -> None:
         """Thresholds and price of the model of this request; looked up anew only when it is another one, or asks for another output."""
@@ -167,8 +149,7 @@ class Session:
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request, self._reply = request, None
-        if self._assembly is not None:
-            request = self._assembly.dressed(request)
+        request = self._beside.dressed(request)
         if marks or self._view.changed:
             self._spent = self._last
             asyncio.get_running_loop().call_soon(self._while_waiting)
@@ -226,16 +207,13 @@ class Session:
         due = self.following.end_turn()
         parent = self._parent(self._reply)
         self._journal.offer(due, parent if due else None)
-        self._journal.memories.turn_ended(parent)
-        if self._assembly is not None:
-            self._assembly.turn_ended()
+        self._beside.turn_ended(parent)
         self._journal.flush()
 
     def on_file_read(self, path: str) -> None:
         """A file was read into the conversation by other means than a tool call."""
         self.following.ledger.work.files.read(path)
-        if self._assembly is not None:
-            self._assembly.read(path)
+        self._beside.read(path)
         self._journal.tell(FileRead(path))
 
     async def summarise(self) -> str:
@@ -281,7 +259,7 @@ class Session:
             self._watch.edited()
         if done is not None and done.result is not None and done.result.strategy != "micro":
             self._journal.compacted(done.boundary(manual=manual is not None), done.result.messages)
-            self._made_anew()
+            self._beside.made_anew()
         return done
 
     def fetch(self, id: str) -> str | None:
@@ -307,6 +285,5 @@ class Session:
 
     async def close(self) -> None:
         """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
-        if self._assembly is not None:
-            await self._assembly.close()
+        await self._beside.close()
         await self._journal.close()
