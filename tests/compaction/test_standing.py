@@ -146,6 +146,21 @@ def test_something_huge_in_front_does_not_stand() -> None:
     assert len(apart.rest.messages) == 2
 
 
+@pytest.mark.covers("CP-8", "CP-14")
+def test_a_huge_state_does_not_stand_either() -> None:
+    """Neither in front nor told later; of two of one kind only the newer counts, and one that fits stands."""
+    huge = f"<environment_context>\n{LONG}\n</environment_context>"
+    before = History().injected(huge).user("Mend it.").says("Done.")
+    again = before.injected(FOLDER).user("And here?").says("Done.").injected(NEWER).user("And there?")
+
+    apart = parted(conversation(again.messages), 12_000)
+    late = parted(conversation(History().user("Mend it.").says("Done.").injected(huge).user("Go on.").messages), 12_000)
+
+    assert apart.lead == ()
+    assert [message.text for message in apart.states] == [NEWER]
+    assert late.states == ()
+
+
 @settings(max_examples=150)
 @given(STEPS, st.integers(min_value=1, max_value=60_000))
 @pytest.mark.covers("CP-8", "CP-14")

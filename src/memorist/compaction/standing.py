@@ -61,8 +61,11 @@ def parted(held: Conversation, limit: int) -> Parted:
     lead: list[Message] = []
     rest: list[Message] = []
     sizes: list[int] = []
+    later: list[Message] = []
     began = False
     for message, size in zip(held.messages, held.sizes, strict=True):
+        if began:
+            later.append(message)
         told, left = (None, message) if began else _split(message)
         began = began or (told is not message and not is_restored(message))
         cost = 0 if message.role in _INSTRUCTING or told is None else estimate_message(told, held.factor)
@@ -73,7 +76,7 @@ def parted(held: Conversation, limit: int) -> Parted:
         if (shown := left if stands else message) is not None:
             rest.append(shown)
             sizes.append(size if shown is message else estimate_message(shown, held.factor))
-    states = _states(rest)
+    states = _states(later, room, held.factor)
     return Parted(
         lead=tuple(lead),
         states=tuple(states),
@@ -98,32 +101,21 @@ def _split(message: Message) -> tuple[Message | None, Message | None]:
     return beside, replace(message, blocks=tuple(block for block in message.blocks if block not in told), wire=wire)
 
 
-def _states(messages: Sequence[Message]) -> list[Message]:
-    """The newest message for each set of states, of those that tell nothing else, in their order."""
-    newest: dict[tuple[str, ...], Message] = {}
-    for message in messages:
-        if _split(message)[0] is not message:
+def _states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
+    """The newest message for each set of states, of those that tell nothing else, in their order; newest first while they fit the room."""
+    found: list[Message] = []
+    seen: set[tuple[str, ...]] = set()
+    for message in reversed(messages):
+        states = [_STATE.match(block.text) for block in message.blocks if isinstance(block, Text)]
+        tags = tuple((match[1] or match[2]).lower() for match in states if match)
+        if not tags or len(tags) < len(states) or tags in seen or _split(message)[0] is not message:
             continue
-        found = [_STATE.match(block.text) for block in message.blocks if isinstance(block, Text)]
-        if found and all(found):
-            tags = tuple((match[1] or match[2]).lower() for match in found if match)
-            newest.pop(tags, None)
-            newest[tags] = message
-    return list(newest.values())
-
-
-def _told(message: Message) -> Message | None:
-    """The message without the user's words, the very same object where it holds none; None where it is no part of what stands."""
-    if message.role in _INSTRUCTING:
-        return message
-    if message.role != "user" or message.id == MARKER_ID or is_restored(message):
-        return None
-    if any(isinstance(block, ToolResult) for block in message.blocks):
-        return None
-    told = [block for block in message.blocks if isinstance(block, Text) and (block.origin or message.origin) is Origin.INJECTED]
-    if not told or len(told) == len(message.blocks):
-        return message if told else None
-    return Message(id=CONTEXT_ID, role="user", blocks=tuple(Text(block.text) for block in told), origin=Origin.INJECTED)
+        seen.add(tags)
+        size = estimate_message(message, factor)
+        if size <= room:
+            room -= size
+            found.append(message)
+    return found[::-1]
 
 
 def stood(outcome: Outcome, before: Parted) -> Outcome:
