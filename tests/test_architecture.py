@@ -41,6 +41,7 @@ ORDER = [
     "window",
     "cache_watch",
     "provider_edits",
+    "fetching",
     "view",
     "memories",
     "assembly",

@@ -20,10 +20,12 @@ from memorist.auto_memory.evidence import typed_words
 from memorist.context.assemble import messages_of
 from memorist.context.environment import Surroundings
 from memorist.context.host import HostContext
+from memorist.context.in_order import InOrder
 from memorist.context.piece import LeftOut, Piece
 from memorist.context.run import Outside, Seen, assembled, look, memory_section
 from memorist.context.settings import Family
 from memorist.context.told import Told, sections_of, with_gone
+from memorist.context.touched import Touched, touched_in
 from memorist.context.watched.run import WatchedFiles
 from memorist.context.world import NOTHING, WorldState, advance, as_messages, known, rebuild
 from memorist.context.world import Section as WorldSection
@@ -33,7 +35,6 @@ from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import WorldRecord
 from memorist.ports import Files
 from memorist.prompts.load import load
-from memorist.session_memory.actions import Changes, Reads, action_of
 from memorist.skills.injection import injections
 from memorist.skills.run import Found, SkillSearch
 from memorist.skills.section import catalogue_section
@@ -64,6 +65,8 @@ class AssemblyMeans(Struct, frozen=True, kw_only=True):
     """The index of the project's memory, when it is to be shown."""
     record: Callable[[WorldRecord], object]
     """Writes into the transcript."""
+    open_calls: Callable[[], Sequence[str]]
+    """Ids of the tool calls without a result."""
     called: Callable[[Message], None]
     """Is told of each skill's body that is shown."""
 
@@ -91,7 +94,8 @@ class Assembly:
         self._fresh = True
         """Nothing was shown by this process yet."""
         self._watched = WatchedFiles(means.outside.files)
-        self._touched: dict[Path, None] = {}
+        self._in_order = InOrder(means.format, self._family)
+        self._touched = Touched()
         self._found = Found()
         self._finding: asyncio.Task[Found] | None = None
         self._shown: set[str] = set()
@@ -108,51 +112,39 @@ class Assembly:
         self._begun = self._fresh = False
         self._sections = ()
 
+    def taken_back(self, view: View) -> None:
+        """Turns were taken back; the transcript, which is on disk, tells what the model still knows."""
+        if self._begun:
+            self._state = self._recorded()
+            self._shown = _bodies(view)
+
     def read(self, path: str) -> None:
         """A file was read or changed: rules of its scope, and the instructions of its folder, are wanted now."""
-        whole = Path(self._host.folder) / path
-        if self._family == "file-native" and whole not in self._touched:
-            self._stale = self._stale or self._bears(whole)
-            self._touched[whole] = None
-
-    def _bears(self, path: Path) -> bool:
-        """Whether a file may bring more instructions: it is the first of a folder below the working folder, or some rule waits."""
-        waiting = self._told is not None and bool(self._told.instructions.waiting)
-        folder = path.parent
-        below = folder.is_relative_to(self._host.folder) and folder != Path(self._host.folder)
-        return waiting or (below and all(other.parent != folder for other in self._touched))
+        if self._family == "file-native":
+            folder = Path(self._host.folder)
+            bears = self._touched.add(folder / path, folder, rules_wait=bool(self._now.instructions.waiting))
+            self._stale = self._stale or bears
 
     async def before(self, view: View, request: JsonObject, messages: Sequence[Message], window: int | None) -> None:
         """Before a request with these new messages: show the first context, what changed since, and the skills that are called for.
 
         `window` is the model's context window in tokens, for the size of the catalogue.
         """
-        self._follow(messages)
+        for path in touched_in(messages):
+            self.read(path)
         asked = next((message for message in reversed(messages) if message.origin is Origin.USER and not message.tool_results), None)
         model = str(request.get("model", ""))
         if not self._begun:
             await self._begin(view, model, window)
         elif self._stale or (asked is not None and self._may_differ()):
             await self._look(model, window)
+        if self._in_order.due(messages, self._means.open_calls()):
+            view.mend(self._in_order.mended)
         if not view.open_for_more:
             return
         if asked is not None:
             await self._call(view, typed_words(asked))
         self._tell(view, model)
-
-    def _follow(self, messages: Sequence[Message]) -> None:
-        for message in messages:
-            for use in message.tool_uses:
-                action = action_of(use)
-                paths = (
-                    action.paths
-                    if isinstance(action, Reads)
-                    else [change.path for change in action.changes]
-                    if isinstance(action, Changes)
-                    else ()
-                )
-                for path in paths:
-                    self.read(path)
 
     def _may_differ(self) -> bool:
         """Whether a file that was looked at, or a skill that was looked for while the host was busy, is another one now."""
@@ -165,7 +157,7 @@ class Assembly:
 
     async def _begin(self, view: View, model: str, window: int | None) -> None:
         """Show the first context: as a former process of this session showed it, or looked up now."""
-        self._shown = {message.id for message in view.messages() if message.id.startswith(SKILL_BODY)}
+        self._shown = _bodies(view)
         if not (self._fresh and self._resumed()):
             await self._look(model, window, git=True)
             self._make()
@@ -180,13 +172,16 @@ class Assembly:
         saved = self._saved()
         if saved is None:
             return False
-        state = rebuild(memorist_jsonl.read(LineFile(self._means.layout.transcript))).state
+        state = self._recorded()
         if not state.marks and not state.unknown:
             return False
         self.pieces, self._state = saved.pieces, state
         if any(piece.source == INDEX for piece in saved.pieces):
             self._means.index()
         return True
+
+    def _recorded(self) -> WorldState:
+        return rebuild(memorist_jsonl.read(LineFile(self._means.layout.transcript))).state
 
     def _make(self) -> None:
         """The first context, of what was looked up; from here on its sections are known to the model."""
@@ -210,7 +205,7 @@ class Assembly:
         self._found = await self._skills()
         watched = WatchedFiles(self._means.outside.files)
         outside = replace(self._means.outside, files=watched)
-        seen = await asyncio.to_thread(look, Path(self._host.folder), self._family, outside, touched=tuple(self._touched), git=git)
+        seen = await asyncio.to_thread(look, Path(self._host.folder), self._family, outside, touched=self._touched.files, git=git)
         self._watched = watched
         given = list(self._host.sections)
         shown = catalogue_section(self._found.skills, self._family, self._means.skills, window=window)
@@ -295,3 +290,7 @@ class Assembly:
         if self._finding is not None:
             await asyncio.wait([self._finding])
             self._finding = None
+
+
+def _bodies(view: View) -> set[str]:
+    return {message.id for message in view.messages() if message.id.startswith(SKILL_BODY)}

@@ -52,6 +52,14 @@ class Beside:
         if self._assembly is not None:
             self._assembly.made_anew()
 
+    def taken_back(self, view: View) -> None:
+        """The user took turns back, and what was shown in them is gone."""
+        self._journal.memories.compacted()
+        self._journal.memories.resumed(view)
+        if self._assembly is not None:
+            self._journal.flush()
+            self._assembly.taken_back(view)
+
     def dressed(self, request: JsonObject) -> JsonObject:
         """The request with its system prompt."""
         return request if self._assembly is None else self._assembly.dressed(request)

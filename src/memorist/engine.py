@@ -130,6 +130,7 @@ class Memorist:
             search=self.skills,
             index=journal.memories.opening,
             record=journal.record,
+            open_calls=lambda: [call.id for call in journal.following.open_calls.calls],
             called=journal.called.took,
         )
         return Assembly(context, means)

@@ -12,6 +12,7 @@ from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
 from memorist.auto_memory.run import AutoMemory
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
+from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.flags.run import Flags
@@ -166,10 +167,13 @@ class Journal:
                 self.called.took(entry)
                 self.memories.took(entry, again=True)
                 self.window.append(entry)
-            if isinstance(entry, Boundary):
-                self._replace(entry, None)
-            else:
-                self._follow(entry)
+            match entry:
+                case Boundary():
+                    self._replace(entry, None)
+                case RolledBack(turns=turns, kept=True):
+                    self._take_back(turns)
+                case _:
+                    self._follow(entry)
             if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
                 self.following.updated(self.following.tokens)
         return known
@@ -220,6 +224,17 @@ class Journal:
         self._transcript.append(boundary)
         self._replace(boundary, kept)
         self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
+
+    def taken_back(self, turns: int, messages: int) -> None:
+        """The user took back the last turns, so many messages: a marker says so, and nothing is deleted (CX-7)."""
+        self._transcript.append(RolledBack(turns=turns, messages=messages, line=0, kept=True))
+        self._take_back(turns)
+        self.tell(TurnsRolledBack(turns, messages))
+
+    def _take_back(self, turns: int) -> None:
+        starts = [place for place, message in enumerate(self.window) if is_turn(message)]
+        self.window = self.window[: starts[-turns]] if turns <= len(starts) else []
+        self.following.history_replaced(tuple(self.window))
 
     def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
         """Memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""

@@ -19,6 +19,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
+from memorist.fetching import fetch_tool
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
@@ -32,7 +33,7 @@ from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
-from memorist.view import View, fetch_tool
+from memorist.view import View
 from memorist.window import Window
 
 
@@ -108,13 +109,18 @@ class Session:
         news = self._history.sent(self._items(request))
         following = self._journal.following
         following.meter.factor = family_factor(str(request.get("model", "")))
-        if news.rewritten and following.messages:
+        back = self._view.taken_back(news)
+        if back is not None:
+            self._journal.taken_back(back.turns, len(back.messages))
+        elif news.rewritten and following.messages:
             kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
             self._beside.made_anew()
         for message in news.messages:
             self._journal.take(message)
-        self._view.take(news)
+        self._view.take(news, back)
+        if back is not None:
+            self._beside.taken_back(self._view)
         if not self._resumed:
             self._resumed = True
             self._beside.take_up(self._view)

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
 from memorist.formats.codec import Codec
 from memorist.host_history import WINDOW, Entry, HostHistory
@@ -22,6 +23,18 @@ class Shown(Struct, frozen=True):
     messages: tuple[Message, ...]
     index: int | None
     items: tuple[Any, ...] = ()
+
+
+class TakenBack(Struct, frozen=True):
+    """Turns that the user took back: the index of the host's entry from which on the history is another, and the messages that are gone."""
+
+    at: int
+    messages: tuple[Message, ...]
+
+    @property
+    def turns(self) -> int:
+        """How many turns are gone."""
+        return sum(map(is_turn, self.messages))
 
 
 class Window:
@@ -71,6 +84,27 @@ class Window:
         self._lead = Shown((), None, tuple(self._codec.encode_messages(messages)))
         self._put(shown)
         self.changed = True
+
+    def taken_back(self, entries: Sequence[Entry]) -> TakenBack | None:
+        """Whether a history that the host rewrote is the old one up to the beginning of a turn, with new words of the person or nothing after it.
+
+        None for every other rewriting. Entries that a compaction had taken out of the window are not compared.
+        """
+        hosts = [shown for shown in self._shown if shown.index is not None]
+        for place, shown in enumerate(hosts):
+            at = shown.index or 0
+            if at >= len(entries) or _ids(shown.messages) != _ids(entries[at].messages):
+                dropped = tuple(message for each in hosts[place:] for message in each.messages)
+                after = [message for entry in entries[at:] for message in entry.messages]
+                begins = bool(place) and bool(dropped) and is_turn(dropped[0])
+                fresh = all(is_turn(message) for message in after) and all(entry.new == entry.messages for entry in entries[at:])
+                return TakenBack(at, dropped) if begins and fresh else None
+        return None
+
+    def cut_back(self, at: int) -> None:
+        """Show only what stands before the host's entry of this index; what came with an entry that stays, stays."""
+        end = next((place for place, shown in enumerate(self._shown) if shown.index is not None and shown.index >= at), len(self._shown))
+        self._put([shown for shown in self._shown[:end] if shown is not self._lead])
 
     def _put(self, shown: list[Shown]) -> None:
         self._shown, self._items, self._sent, self._spare = shown, [], 0, None
@@ -146,6 +180,10 @@ class Window:
                 break
             at -= 1
         return at
+
+
+def _ids(messages: Sequence[Message]) -> list[str]:
+    return [message.id for message in messages]
 
 
 def _instructs(shown: Shown) -> bool:

@@ -16,9 +16,11 @@ from memorist.context.piece import Section
 from memorist.context.prefix import Prefix
 from memorist.context.settings import ContextSettings
 from memorist.context.world import rebuild
+from memorist.core.messages import Message
 from memorist.engine import Memorist
 from memorist.errors import InputError
 from memorist.formats import memorist_jsonl
+from memorist.formats.recorded import RolledBack
 from memorist.session import Session
 from memorist.settings import Settings
 from memorist.store.lines import LineFile
@@ -384,3 +386,92 @@ async def test_a_section_that_the_family_does_not_have_is_named(tmp_path: Path, 
         host.history.clear()
         session.assemble(HostContext(folder=str(project)))
         assert "Use tabs" in await host.turn(session, "Hello.")
+
+
+@pytest.mark.covers("CX-3", "CX-7", "CX-8", "SK-2")
+async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(tmp_path: Path, project: Path) -> None:
+    """What was told and shown in them is told again when it is wanted; the transcript keeps every message and says what was taken back."""
+    host = Host(tmp_path / "home")
+    context = HostContext(folder=str(project), family="file-native")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, context)
+        await host.turn(session, "One.")
+        session.assemble(HostContext(folder=str(project / "api"), family="file-native"))
+        await host.turn(session, "Two, with $deploy.")
+        await host.turn(session, "Three.")
+        early = list(host.sent[0]["messages"])
+        del host.history[2:]
+        again = await host.turn(session, "Two, in other words, with $deploy.")
+
+        assert [texts(entry) for entry in host.messages()[: len(early)]] == [texts(entry) for entry in early]
+        assert again.count(f"Working folder: {project / 'api'}") == 1
+        assert again.count("2. Push the tag.") == 1
+        assert "Three." not in again
+        (difference,) = host.prefix.differences
+        assert difference.why in ("rolled back", "host rewrite")
+        assert difference.index == len(early) + 1
+        entries = list(memorist_jsonl.read(LineFile(session.layout.transcript)))
+        (marker,) = [entry for entry in entries if isinstance(entry, RolledBack)]
+        assert (marker.turns, marker.kept) == (2, True)
+        assert any(isinstance(entry, Message) and "Three." in entry.text for entry in entries)
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project / "api"), family="file-native"))
+        after = await host.turn(session, "Four.")
+
+        assert after.count(f"Working folder: {project / 'api'}") == 1
+        assert after.count("2. Push the tag.") == 1
+        assert len(host.prefix.differences) == 1, str(host.prefix)
+
+
+@pytest.mark.covers("CX-7", "CX-8")
+async def test_a_host_that_summarises_by_itself_has_its_context_looked_up_again(tmp_path: Path, project: Path) -> None:
+    """Its summary and the messages that it kept are no roll-back; the first context stands before them, once."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        for number in range(4):
+            await host.turn(session, f"Step {number}.")
+        host.history = [{"role": "user", "content": "Summary: three steps are done."}, *host.history[6:]]
+        whole = await host.turn(session, "Go on.")
+
+        assert whole.count("Use tabs in this project.") == 1
+        assert not any(isinstance(entry, RolledBack) for entry in memorist_jsonl.read(LineFile(session.layout.transcript)))
+
+
+@pytest.mark.covers("CX-5", "CX-8")
+async def test_a_call_that_the_user_interrupted_gets_an_output(tmp_path: Path, project: Path) -> None:
+    """The provider would refuse the request without it; the next requests repeat it byte for byte."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        await host.turn(session, "One.")
+        host.history[-1] = {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}],
+        }
+        first = await host.turn(session, "Stop. Do something else.")
+        await host.turn(session, "Go on.")
+
+        order = [entry["content"][0].get("type") for entry in host.messages() if isinstance(entry["content"], list)]
+        assert "interrupted" in first
+        assert order[order.index("tool_use") + 1] == "tool_result"
+        assert host.sent[-1]["messages"][: len(host.sent[-2]["messages"])] == host.sent[-2]["messages"] or not host.prefix.differences[1:]
+
+
+@pytest.mark.covers("CX-6")
+async def test_the_rollout_family_cuts_a_long_output_in_the_middle(tmp_path: Path, project: Path) -> None:
+    """Ten thousand tokens of it stay, from both ends."""
+    host = Host(tmp_path / "home", "openai_responses", compaction=CompactionSettings(enabled=False))
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="rollout"))
+        await host.turn(session, "One.")
+        output = "first line\n" + "in between\n" * 4_000 + "last line"
+        host.history += [
+            {"type": "function_call", "call_id": "c1", "name": "shell", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": output},
+        ]
+        shown = await host.turn(session, "Two.")
+
+        assert "first line" in shown
+        assert "last line" in shown
+        assert len(host.messages()[-2]["output"]) <= 40_000 < len(output)
