@@ -105,11 +105,11 @@ def _of_text(block: Text, message: Message, family: Family, source: str) -> Iter
         yield piece("assistant", tag, block.text, source=source, why=why)
         return
     for kind, text in pieces_of(block.text, message.role, family):
-        tag, why = (kind.tag, kind.when) if kind else _untagged(message, block)
+        tag, why = (kind.tag, kind.when) if kind else untagged(message, block)
         yield piece(message.role, tag, text, source=source, why=why)
 
 
-def _untagged(message: Message, block: Text) -> tuple[str, str]:
+def untagged(message: Message, block: Text) -> tuple[str, str]:
     """The name of a text that no tag tells of."""
     if message.role in _UNTAGGED:
         return _UNTAGGED[message.role], "known by its role alone: it has no tag"
@@ -117,6 +117,11 @@ def _untagged(message: Message, block: Text) -> tuple[str, str]:
     if origin in {Origin.USER, Origin.TOOL}:
         return "prompt", CONVERSATION["prompt"]
     return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
+
+
+def part_of(block: Block) -> str:
+    """What a block that is no text is, by its name in `CONVERSATION`."""
+    return _said(block)[0]
 
 
 def _said(block: Block) -> tuple[str, str]:
