@@ -16,7 +16,7 @@ from memorist.testing import FrozenClock
 
 @pytest.fixture
 def where(tmp_path: Path) -> MemoryLayout:
-    return Layout(tmp_path / "home").memory("/work/shop")
+    return Layout(tmp_path / "home").memory("/home/dev/shop")
 
 
 @pytest.fixture
