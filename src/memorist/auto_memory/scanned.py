@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.kinds import Trust
-from memorist.auto_memory.manifest import HEAD_BYTES, Head, head_of, is_memory, unreadable_name
+from memorist.auto_memory.manifest import HEAD_BYTES, Head, head_of, is_memory, one_line, unreadable_name
 from memorist.auto_memory.shown import BY_PERSON, doubts, seal
 from memorist.auto_memory.topic import parse
 from memorist.ports import FileFacts
@@ -76,15 +75,6 @@ class Difference(Struct, frozen=True):
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self.changed or self.gone)
-
-
-_BREAKS = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories of what ends a line, steers a terminal, or stands for bytes that are no UTF-8."""
-
-
-def one_line(path: str) -> bool:
-    """Whether a name can stand in a line of text: in the index, a prompt, JSON. A file with another one is reported by `memory check`, and not read."""
-    return (path.isascii() and path.isprintable()) or not any(unicodedata.category(letter) in _BREAKS for letter in path)
 
 
 def difference(known: Mapping[str, Seen], present: Sequence[tuple[str, FileFacts]]) -> Difference:

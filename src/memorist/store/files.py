@@ -196,10 +196,10 @@ class DiskFiles:
             path.unlink()
 
 
-def present(files: Files, path: Path) -> bytes | None:
-    """The bytes of a file; None where there is none. Raises StoreError."""
+def present(files: Files, path: Path, *, limit: int | None = None) -> bytes | None:
+    """The bytes of a file, at most `limit` of them; None where there is none. Raises StoreError."""
     try:
-        return files.read(path)
+        return files.read(path, limit=limit)
     except FileNotFoundError:
         return None
 
@@ -238,11 +238,11 @@ def _turn(folder: Path) -> Iterator[None]:
 
 def _check(path: Path, expect: bytes) -> None:
     try:
-        present: bytes | None = path.read_bytes()
+        found: bytes | None = path.read_bytes()
     except FileNotFoundError:
-        present = None
-    if present != expect:
-        what = "is gone" if present is None else "changed"
+        found = None
+    if found != expect:
+        what = "is gone" if found is None else "changed"
         raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
 
 

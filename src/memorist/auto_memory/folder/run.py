@@ -13,7 +13,7 @@ import msgspec
 from memorist.auto_memory.changes import Change, Pending, Why, bad_path, others
 from memorist.auto_memory.history.run import History, blob_id
 from memorist.auto_memory.index import Index, IndexLimits, Uses, build
-from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head
+from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head, too_large
 from memorist.auto_memory.scanned import NOTHING, RULES, Difference, Scan, Seen, difference, lifts, ours, seen
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, encode, parse
@@ -202,10 +202,7 @@ class MemoryFolder:
 
     def index_text(self) -> str:
         """The index as it stands on disk; empty when there is none."""
-        try:
-            return self._files.read(self.where.index, limit=MAX_FILE).decode("utf-8", "surrogateescape")
-        except FileNotFoundError:
-            return ""
+        return (present(self._files, self.where.index, limit=MAX_FILE) or b"").decode("utf-8", "surrogateescape")
 
     def _note(self, path: str) -> None:
         """Take a file that we wrote into the scan, so that the next one does not read it again."""
@@ -225,8 +222,8 @@ class MemoryFolder:
         facts = self._files.facts(self.where.folder / path)
         if facts is None or not facts.is_file or not self._inside(path):
             raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
-        if facts.size > MAX_FILE:
-            raise InputError(f"{path} has {facts.size:,} bytes, more than a memory may have ({MAX_FILE:,}); split it")
+        if size := too_large(facts.size):
+            raise InputError(f"{path} has {size}; split it")
         return parse(path, present(self._files, self.where.folder / path) or b"")
 
     def _inside(self, path: str) -> bool:
@@ -270,10 +267,8 @@ class MemoryFolder:
                 raise InputError(f"{change.path!r} cannot be a memory. {problem}")
             if not self._inside(change.path):
                 raise InputError(f"{change.path} leads out of the memory folder through a link; remove the link")
-            if change.after is not None and len(change.after) > MAX_FILE:
-                raise InputError(
-                    f"{change.path} would have {len(change.after):,} bytes, more than a memory may have ({MAX_FILE:,}); split it"
-                )
+            if size := too_large(len(change.after or b"")):
+                raise InputError(f"{change.path} would have {size}; split it")
             if present(self._files, self.where.folder / change.path) != change.before:
                 raise WriteConflict(f"{change.path} changed since it was read; read it again and repeat the change.")
 
