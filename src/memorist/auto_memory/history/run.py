@@ -6,9 +6,10 @@ It stands outside the folder, so that agents who search the folder do not meet i
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from memorist.store.files import make_folders, refusal
 from memorist.store.folders import aside, replace_folder, settle_folder
 
 BRANCH = Ref(b"refs/heads/main")
+MANY = 100
+"""Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
 _AUTHOR = b"memorist <memorist@localhost>"
 _DAMAGE = (AssertionError, ChecksumMismatch, FileFormatException, KeyError, NotTreeError, ValueError, zlib.error)
 """What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
@@ -48,7 +51,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 def blob_id(data: bytes) -> str:
     """The name under which the history keeps these bytes."""
-    return Blob.from_string(data).id.decode()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 class History:
@@ -147,14 +150,16 @@ class History:
         known = self.files()
         present = dict(known)
         with self._refusals("write"):
+            blobs: list[Blob] = []
             for path, data in changes.items():
                 if data is None:
                     present.pop(path, None)
                 else:
                     blob = Blob.from_string(data)
                     if present.get(path) != blob.id.decode():
-                        repository.object_store.add_object(blob)
+                        blobs.append(blob)
                     present[path] = blob.id.decode()
+            _keep(repository, blobs)
             paths = [path for path in changes if known.get(path) != present.get(path)]
             if not paths:
                 return ""
@@ -276,6 +281,14 @@ class History:
         self.close()
         replace_folder(self.path)
         return touched
+
+
+def _keep(repository: Repo, blobs: Sequence[Blob]) -> None:
+    if len(blobs) >= MANY:
+        repository.object_store.add_objects([(blob, None) for blob in blobs])
+        return
+    for blob in blobs:
+        repository.object_store.add_object(blob)
 
 
 def _commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
