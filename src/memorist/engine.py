@@ -99,7 +99,9 @@ class Memorist:
 
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
-        opened = Session(self._journal(session, project, format, host or Host(), folder, listener))
+        journal = self._journal(session, project, format, host or Host(), folder, listener)
+        journal.memories.begin()
+        opened = Session(journal)
         self._sessions.add(opened)
         return opened
 

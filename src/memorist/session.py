@@ -106,6 +106,7 @@ class Session:
         self._tried_again = False
         if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
             await self._fit()
+        await self._journal.memories.looked()
         self._journal.memories.show(self._view, news.messages)
         return self._to_send(request, rewritten=news.rewritten)
 

@@ -243,7 +243,7 @@ def test_what_the_person_wrote_or_looked_at_is_shown(auto: AutoMemory) -> None:
 def test_an_index_that_is_damaged_where_only_a_search_looks_is_made_again(auto: AutoMemory) -> None:
     """The words' part of the file is cut off; nothing else changed, and the search finds what it found before."""
     put(auto.folder, "a.md", memory("pnpm", "Use pnpm for the packages."))
-    search = MemorySearch(auto, RecallSettings(embeddings=False))
+    search = MemorySearch(auto.folder, RecallSettings(embeddings=False))
     (found,) = search.search("which packages with pnpm", 5)
     search.close()
     broken = sqlite3.connect(auto.where.full_text)
@@ -251,6 +251,6 @@ def test_an_index_that_is_damaged_where_only_a_search_looks_is_made_again(auto: 
     broken.commit()
     broken.close()
 
-    again = MemorySearch(auto, RecallSettings(embeddings=False))
+    again = MemorySearch(auto.folder, RecallSettings(embeddings=False))
     assert again.search("which packages with pnpm", 5)[0].path == found.path
     again.close()

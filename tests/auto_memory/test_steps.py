@@ -10,7 +10,7 @@ import pytest
 
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.folder.run import MemoryFolder
-from memorist.auto_memory.history.run import MANY
+from memorist.auto_memory.history.tree import MANY
 from memorist.auto_memory.kinds import Trust
 from memorist.auto_memory.scan import run as scan
 from memorist.auto_memory.settings import AutoMemorySettings

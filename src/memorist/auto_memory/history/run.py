@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import io
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -22,15 +22,13 @@ from dulwich.repo import Repo
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Why, commit_text, named_paths, read_commit_text
-from memorist.auto_memory.history.tree import read_tree, write_tree
+from memorist.auto_memory.history.tree import keep_blobs, read_tree, write_tree
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
 from memorist.store.files import make_folders, refusal
 from memorist.store.folders import aside, replace_folder, settle_folder
 
 BRANCH = Ref(b"refs/heads/main")
-MANY = 100
-"""Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
 _AUTHOR = b"memorist <memorist@localhost>"
 _DAMAGE = (AssertionError, ChecksumMismatch, FileFormatException, KeyError, NotTreeError, ValueError, zlib.error)
 """What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
@@ -159,7 +157,7 @@ class History:
                     if present.get(path) != blob.id.decode():
                         blobs.append(blob)
                     present[path] = blob.id.decode()
-            _keep(repository, blobs)
+            keep_blobs(repository.object_store, blobs)
             paths = [path for path in changes if known.get(path) != present.get(path)]
             if not paths:
                 return ""
@@ -281,14 +279,6 @@ class History:
         self.close()
         replace_folder(self.path)
         return touched
-
-
-def _keep(repository: Repo, blobs: Sequence[Blob]) -> None:
-    if len(blobs) >= MANY:
-        repository.object_store.add_objects([(blob, None) for blob in blobs])
-        return
-    for blob in blobs:
-        repository.object_store.add_object(blob)
 
 
 def _commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:

@@ -6,11 +6,13 @@ The library's own ways make an object of every entry; of 2,000 files at each of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from dulwich.object_store import BaseObjectStore
-from dulwich.objects import ObjectID, ShaFile, Tree
+from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
+from dulwich.objects import Blob, ObjectID, ShaFile, Tree
 
+MANY = 100
+"""Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
 _ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 _FOLDER = b"40000"
 _FILE = b"100644"
@@ -27,6 +29,15 @@ def _entries(store: BaseObjectStore, tree: ObjectID, above: bytes) -> Iterator[t
             yield from _entries(store, ObjectID(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
+
+
+def keep_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
+    """Add the files of one change."""
+    if len(blobs) >= MANY:
+        store.add_objects([(blob, None) for blob in blobs])
+        return
+    for blob in blobs:
+        store.add_object(blob)
 
 
 def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:

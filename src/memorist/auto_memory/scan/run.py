@@ -86,7 +86,8 @@ class ScannedFolder:
         if found:
             with self._turn():
                 found = self.unseen()
-                self._take(self._known(), found)
+                if found or self._pending() is not None:
+                    self._take(self._known(), found)
         if self._still is not None:
             self._still = True
         return found
