@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from memorist.auto_memory.changes import Change, Pending, Why, bad_path
+from memorist.auto_memory.history.rewrite.run import Rewrite
 from memorist.auto_memory.history.run import blob_id
 from memorist.auto_memory.manifest import INDEX_NAME, too_large
 from memorist.auto_memory.scan.run import ScannedFolder, Used
@@ -17,6 +19,7 @@ from memorist.errors import InputError, WriteConflict
 from memorist.ports import Clock, Files
 from memorist.store.files import discard, exchange, present
 from memorist.store.layout import MemoryLayout
+from memorist.store.locks import held
 
 _MADE = ("recall.sqlite", "history.damaged")  # how the names begin of what is made from the files, beside the history
 
@@ -97,15 +100,26 @@ class MemoryFolder(ScannedFolder):
                 raise WriteConflict(f"{change.path} changed since it was read; read it again and repeat the change.")
 
     def purge(self, paths: Sequence[str]) -> int:
-        """Leave no copy of these files: not in the folder, the index, the history, nor in what was derived. Gives the number of changes that held them."""
-        with self._turn():
-            for path in paths:
-                discard(self._files, self.where.folder / path)
-            count = self.history.purge(paths, derived=(INDEX_NAME,))
-            # What was moved aside as damaged may hold them too.
-            made = [path for path in self._files.walk(self.where.state) if path.relative_to(self.where.state).parts[0].startswith(_MADE)]
-            for derived in (self.where.scan, self.where.pending, *made):
-                discard(self._files, derived)
-            self._scan = None
-            self._take(self._known(), difference({}, self.present()))
-        return count
+        """Leave no copy of these files: not in the folder, the index, the history, nor in what was derived. Gives the number of changes that held them.
+
+        The history is written anew beside the old one, which others may go on writing to; under the lock only what they wrote meanwhile is added.
+        """
+        with held(self.where.purging):
+            with self._turn():
+                rewrite = Rewrite(self.history, paths, derived=(INDEX_NAME,))
+            rewrite.catch_up()
+            with self._turn():
+                for path in paths:
+                    discard(self._files, self.where.folder / path)
+                rewrite.catch_up()
+                rewrite.put_in_place()
+                # What was moved aside as damaged may hold them too.
+                made = [
+                    path for path in self._files.walk(self.where.state) if path.relative_to(self.where.state).parts[0].startswith(_MADE)
+                ]
+                known = self._known()
+                for derived in (self.where.scan, self.where.pending, *made):
+                    discard(self._files, derived)
+                left = {path: seen for path, seen in known.files.items() if path not in (*paths, INDEX_NAME)}
+                self._take(replace(known, files=left), difference(left, self.present()))
+        return rewrite.touched
