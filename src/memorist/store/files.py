@@ -38,6 +38,12 @@ def refusal(doing: str, path: Path, error: OSError) -> StoreError:
     return StoreError(f"Cannot {doing} {path}: {cause}.")
 
 
+def forbidden(error: StoreError) -> bool:
+    """Whether the place may not be written at all, now or later; a full disk is no such case."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
 @contextmanager
 def _refusals(doing: str, path: Path) -> Iterator[None]:
     """Turn what the system refuses into StoreError; let FileNotFoundError through, as the port says."""

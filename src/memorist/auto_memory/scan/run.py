@@ -20,7 +20,7 @@ from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import encode
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileFacts, Files
-from memorist.store.files import discard, present
+from memorist.store.files import discard, forbidden, present
 from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
@@ -220,7 +220,7 @@ class ScannedFolder:
             self.history.record({path: changes.pop(path) for path in mine}, pending.why, self._clock.now(), undoes=pending.undoes)
         why = others(changes, known) if changes else Why(actor="memorist", what="index")
         if not rest:
-            changes |= self._reindexed()
+            changes |= self._reindexed_if_writable()
         if changes:
             self.history.record(changes, why, self._clock.now())
         if pending is not None:
@@ -231,6 +231,15 @@ class ScannedFolder:
             return msgspec.json.decode(self._files.read(self.where.pending), type=Pending)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
+
+    def _reindexed_if_writable(self) -> dict[str, bytes]:
+        """The same for a look: a folder that may only be read is read all the same, and its index is made where it is shown."""
+        try:
+            return self._reindexed()
+        except StoreError as error:
+            if forbidden(error):
+                return {}
+            raise
 
     def _reindexed(self) -> dict[str, bytes]:
         """Make the index anew where the files call for it; gives its bytes for the history, nothing when it stays."""
