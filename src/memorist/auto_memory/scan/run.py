@@ -134,7 +134,13 @@ class ScannedFolder:
             if self.history.settle():
                 discard(self._files, self.where.scan)  # a new history wants every file
             self._scan = None
-            yield
+            done = False
+            try:
+                yield
+                done = True
+            finally:
+                if not done:
+                    self._scan = None  # it may be ahead of what was recorded; the next look reads what the disk has
 
     def foreign(self, path: str) -> bool:
         """Whether its claim of origin is not believed; see `Seen.foreign`."""
