@@ -104,6 +104,20 @@ class Memories:
             for message in self.recall.ready():
                 view.insert(message)
 
+    def opening(self) -> Message | None:
+        """The index, for a context that has a place for it; it counts as shown then. None as long as the folder is looked at, and where the disk refuses;
+        it is shown by itself afterwards.
+        """
+        return None if self.recall is None or not self._may_ask else self._opening(self.recall)
+
+    def _opening(self, recall: Recall) -> Message | None:
+        self._refused = True
+        with contextlib.suppress(StoreError):
+            opening = recall.opening()
+            self._refused = False
+            return opening
+        return None
+
     def _open(self, view: View, recall: Recall, *, again: bool) -> None:
         """Show the index where it is due; `again` is whether one that the disk refused is tried once more."""
         if not recall.index_due or (self._refused and not again):
@@ -112,11 +126,8 @@ class Memories:
         first = self._made_anew or not view.begun
         if not (first or view.open_for_more):
             return
-        self._refused = True
-        with contextlib.suppress(StoreError):
-            opening = recall.opening()
-            self._refused = False
-        if self._refused or opening is None:
+        opening = self._opening(recall)
+        if opening is None:
             return
         if first:
             view.insert_first(opening)

@@ -44,6 +44,7 @@ def measure(data: Path) -> Result:
 async def _requests(home: Path, size: int) -> list[Row]:
     """What a host waits for: opening a session and its first request while every file is new, and a message of the person when all is known."""
     async with Memorist(model="structural", home=home) as engine:
+        await _asked(await engine.open("warm", project="/other"), 0)  # the first request of a process loads modules
         folder = engine.memory("/bench").where.folder
         folder.mkdir(parents=True)
         for number in range(size):
