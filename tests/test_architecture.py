@@ -83,7 +83,7 @@ WORLD = {
     "tempfile", "threading", "time", "urllib", "anthropic", "openai", "xllamacpp",
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
-EXEMPTIONS = 12
+EXEMPTIONS = 11
 """Comments that switch a check off, in the sources and the tests together. This number may only fall."""
 
 

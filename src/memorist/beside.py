@@ -42,6 +42,7 @@ class Beside:
 
     async def show(self, view: View, request: JsonObject, messages: Sequence[Message], window: int | None) -> None:
         """Before a request with these new messages. `window` is the model's context window in tokens, where it is known."""
+        await self._journal.memories.looked()
         if self._assembly is not None:
             await self._assembly.before(view, request, messages, window)
         self._journal.memories.show(view, messages)

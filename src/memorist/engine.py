@@ -116,6 +116,7 @@ class Memorist:
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
+        journal.memories.begin()
         opened = Session(journal, lambda context: self._assembly(journal, context))
         self._sessions.add(opened)
         return opened

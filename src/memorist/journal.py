@@ -21,6 +21,7 @@ from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
+from memorist.recall.first_look.run import FirstLook
 from memorist.recall.run import Recall, RecallMeans
 from memorist.recall.search.run import MemorySearch
 from memorist.session_memory.follow import Following
@@ -131,6 +132,7 @@ class Journal:
         world, memory = self.world, self.world.memory
         if memory is None:
             return Memories()
+        look = FirstLook(memory.folder, world.settings.recall)
         extraction = ExtractionMeans(
             session=self.named.id,
             cursor=self.layout.memory_cursor,
@@ -140,6 +142,7 @@ class Journal:
             limits=world.settings.forks,
             tell=self.tell,
             record=self._record_fork,
+            ready=look.wait,
         )
         recall = RecallMeans(
             session=self.named.id,
@@ -148,12 +151,12 @@ class Journal:
             model=world.model,
             settings=world.settings.recall,
             limits=world.settings.forks,
-            searcher=MemorySearch(memory, world.settings.recall),
+            searcher=MemorySearch(memory.folder, world.settings.recall),
             tell=self.tell,
             record=self._record_fork,
             keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
         )
-        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None)
+        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
 
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""

@@ -28,6 +28,7 @@ from memorist.session_memory.sections import frames, is_empty, mend, with_derive
 from memorist.session_memory.settings import Current
 from memorist.session_memory.structural import NotesBudget, render
 from memorist.session_memory.trigger import Due
+from memorist.store.files import present
 from memorist.store.layout import Layout, SessionLayout
 
 LABEL = "session_memory"
@@ -113,10 +114,8 @@ class SessionMemory:
         return None if text is None or is_empty(text, self._texts.template) else _readable(text)
 
     def _read(self) -> str | None:
-        try:
-            return self._means.files.read(self._layout.notes).decode("utf-8", "surrogateescape")
-        except FileNotFoundError:
-            return None
+        found = present(self._means.files, self._layout.notes)
+        return None if found is None else found.decode("utf-8", "surrogateescape")
 
     def cursor(self) -> Cursor | None:
         """How far the notes reach; None when nothing usable is on disk."""

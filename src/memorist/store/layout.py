@@ -93,6 +93,11 @@ class MemoryLayout:
         return self.state / "lock"
 
     @property
+    def purging(self) -> Path:
+        """Held by the one who writes the history anew."""
+        return self.state / "purge.lock"
+
+    @property
     def scan(self) -> Path:
         """What the last scan saw; derived."""
         return self.state / "scan.json"
