@@ -12,16 +12,17 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.evidence import typed_words
 from memorist.context.allowed import around_of, permissions
 from memorist.context.assemble import messages_of
-from memorist.context.environment import Surroundings
+from memorist.context.environment import GitState, Surroundings
 from memorist.context.host import HostContext
 from memorist.context.in_order import InOrder
+from memorist.context.kept.run import keep as keep_shown
+from memorist.context.kept.run import load as load_shown
 from memorist.context.piece import LeftOut, Piece
 from memorist.context.run import Outside, Seen, assembled, look, memory_section
 from memorist.context.settings import Family
@@ -31,7 +32,6 @@ from memorist.context.watched.run import WatchedFiles
 from memorist.context.world import NOTHING, WorldState, advance, as_messages, known, rebuild
 from memorist.context.world import Section as WorldSection
 from memorist.core.messages import SKILL_BODY, JsonObject, Message, Origin
-from memorist.errors import StoreError
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import WorldRecord
 from memorist.ports import Files
@@ -72,11 +72,6 @@ class AssemblyMeans(Struct, frozen=True, kw_only=True):
     """Is told of each skill's body that is shown."""
 
 
-class _Saved(Struct, frozen=True):
-    family: Family
-    pieces: tuple[Piece, ...]
-
-
 class Assembly:
     """Opened with a session whose host asks for it. `before` is called before each request, `dressed` gives it its system prompt."""
 
@@ -97,6 +92,8 @@ class Assembly:
         self._fresh = True
         """Nothing was shown by this process yet."""
         self._watched = WatchedFiles(means.outside.files)
+        self._git: GitState | None = None
+        """The repository when this process looked first: what is told of it stays, with its place in the cache."""
         self._in_order = InOrder(means.format, self._family)
         self._touched = Touched()
         self._found = Found()
@@ -174,14 +171,14 @@ class Assembly:
 
     def _resumed(self) -> bool:
         """Take up what a former process showed; False where there was none, or it cannot be read."""
-        saved = self._saved()
+        saved = load_shown(self._means.files, self._means.layout.context, self._family)
         if saved is None:
             return False
         state = self._recorded()
         if not state.marks and not state.unknown:
             return False
-        self.pieces, self._state = saved.pieces, state
-        if any(piece.source == INDEX for piece in saved.pieces):
+        self.pieces, self._state = saved, state
+        if any(piece.source == INDEX for piece in saved):
             self._means.index()
         return True
 
@@ -199,7 +196,7 @@ class Assembly:
         self.pieces, self.left_out = made.pieces, made.left_out
         self._known = None
         self._state = known({section.id: section.value for section in self._sections})
-        self._save()
+        keep_shown(self._means.files, self._means.layout.context, self._family, self.pieces)
         self._means.record(WorldRecord(full=True, state=self._state.values))
 
     @property
@@ -211,14 +208,17 @@ class Assembly:
         self._found = await self._skills()
         watched = WatchedFiles(self._means.outside.files)
         outside = replace(self._means.outside, files=watched)
-        seen = await asyncio.to_thread(look, Path(self._host.folder), self._family, outside, touched=self._touched.files, git=git)
+        seen = await asyncio.to_thread(
+            look, Path(self._host.folder), self._family, outside, touched=self._touched.files, git=git and self._git is None
+        )
         self._watched = watched
         allowed = self._host.allowed
         given = [*permissions(allowed, self._family, self._host.sections), *self._host.sections]
         shown = catalogue_section(self._found.skills, self._family, self._means.skills, window=window)
         if shown is not None:
             given.append(shown)
-        around = around_of(allowed, replace(seen.around, model=model))
+        self._git = seen.around.git or self._git
+        around = around_of(allowed, replace(seen.around, model=model, git=self._git))
         self._told = Told(family=self._family, around=around, instructions=seen.instructions, given=tuple(given), model_switch=self._switch)
         self._compare()
         self._stale = False
@@ -281,19 +281,6 @@ class Assembly:
 
     def _messages(self) -> tuple[Message, ...]:
         return messages_of([each for each in self.pieces if not self._is_system(each)], self._family)
-
-    def _saved(self) -> _Saved | None:
-        try:
-            saved = msgspec.json.decode(self._means.files.read(self._means.layout.context), type=_Saved)
-        except (FileNotFoundError, StoreError, msgspec.DecodeError):
-            return None  # the first context is looked up anew
-        return saved if saved.family == self._family else None
-
-    def _save(self) -> None:
-        try:
-            self._means.files.write(self._means.layout.context, msgspec.json.encode(_Saved(self._family, self.pieces)))
-        except StoreError:
-            return  # a new process looks the first context up anew
 
     async def close(self) -> None:
         """Wait for a search that runs: it reads a bounded number of files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
+from memorist.cli.context import context
 from memorist.compaction.settings import CompactionSettings
 from memorist.context.allowed import Allowed
 from memorist.context.host import HostContext
@@ -495,3 +498,20 @@ async def test_what_a_host_allows_is_told_and_told_again_when_it_changes(tmp_pat
     assert (later.count("Approval: untrusted."), later.count("Approval: never.")) == (1, 1)
     assert later.index("and now") > later.index("Approval: untrusted.")
     assert "<approval_policy>never</approval_policy>" in later
+
+
+@pytest.mark.covers("CX-9")
+async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_context(tmp_path: Path, project: Path) -> None:
+    """`memorist context` of the transcript lists the pieces, with where they came from."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        await host.turn(session, "Hello.")
+        transcript = session.layout.transcript
+
+    printed = CliRunner().invoke(context, [str(transcript), "--family", "file-native", "--json"], catch_exceptions=False)
+
+    items = json.loads(printed.output)["items"]
+    assert [item["tag"] for item in items][0] == "env"
+    assert any(item["source"] == str(project / "CLAUDE.md") for item in items)
+    assert [item["tag"] for item in items][-2:] == ["prompt", "reply"]

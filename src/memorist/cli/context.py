@@ -24,6 +24,7 @@ from memorist.context.allowed import APPROVALS, SANDBOXES, USUAL, Allowed
 from memorist.context.attachments import Attachments
 from memorist.context.changes import Changed, changes
 from memorist.context.environment import Network
+from memorist.context.kept.run import load as load_shown
 from memorist.context.piece import LeftOut, Piece, Section, counted_for
 from memorist.context.recorded import CONVERSATION, family_of, model_of, place_of_turn, recorded_pieces
 from memorist.context.rows import TABLE
@@ -165,6 +166,10 @@ def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Sectio
             yield memory_section(index_block(index, str(memory.where.folder), load_texts()), str(memory.where.index), family)
 
 
+FIRST = "context.json"
+"""Beside a transcript of memorist's: the first context, where memorist assembled it."""
+
+
 def _of_file(call: _Call, otherwise: Family) -> _Found:
     if (call.approval, call.sandbox) != (None, None):
         raise UsageError("--approval and --sandbox are for the first context of a folder; a recorded session has its own")
@@ -174,8 +179,10 @@ def _of_file(call: _Call, otherwise: Family) -> _Found:
     recorded = recorded_at(attachments.among(read(lines)), at)
     family = call.family or family_of(recorded.head, otherwise)
     model = call.model or model_of(recorded)
-    pieces = counted_for(recorded_pieces(recorded, family), model)
-    before = counted_for(_turn_before(lines, number if at else number + 1, family), model) if call.diff else None
+    first = load_shown(DiskFiles(), call.place.with_name(FIRST), family) or ()
+    pieces = counted_for((*first, *recorded_pieces(recorded, family)), model)
+    turn = number if at else number + 1
+    before = counted_for((*(first if turn > 1 else ()), *_turn_before(lines, turn, family)), model) if call.diff else None
     return _Found(family=family, turn=number, model=model, pieces=pieces, left_out=attachments.left_out(), before=before)
 
 
