@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.evidence import typed_words
+from memorist.context.allowed import around_of, permissions
 from memorist.context.assemble import messages_of
 from memorist.context.environment import Surroundings
 from memorist.context.host import HostContext
@@ -90,6 +91,8 @@ class Assembly:
         self._state: WorldState = NOTHING
         self._told: Told | None = None
         self._sections: tuple[WorldSection, ...] = ()
+        self._known: tuple[WorldSection, ...] | None = None
+        """The sections when they were compared last."""
         self._begun = self._stale = False
         self._fresh = True
         """Nothing was shown by this process yet."""
@@ -111,11 +114,13 @@ class Assembly:
         """The conversation was made smaller, or rewritten by the host: the first context is looked up again."""
         self._begun = self._fresh = False
         self._sections = ()
+        self._in_order.again()
 
     def taken_back(self, view: View) -> None:
         """Turns were taken back; the transcript, which is on disk, tells what the model still knows."""
+        self._in_order.again()
         if self._begun:
-            self._state = self._recorded()
+            self._state, self._known = self._recorded(), None
             self._shown = _bodies(view)
 
     def read(self, path: str) -> None:
@@ -192,6 +197,7 @@ class Assembly:
         seen = Seen(family=self._family, instructions=now.instructions, around=now.around)
         made = assembled(seen, given, status_characters=self._means.outside.settings.status_characters)
         self.pieces, self.left_out = made.pieces, made.left_out
+        self._known = None
         self._state = known({section.id: section.value for section in self._sections})
         self._save()
         self._means.record(WorldRecord(full=True, state=self._state.values))
@@ -207,11 +213,12 @@ class Assembly:
         outside = replace(self._means.outside, files=watched)
         seen = await asyncio.to_thread(look, Path(self._host.folder), self._family, outside, touched=self._touched.files, git=git)
         self._watched = watched
-        given = list(self._host.sections)
+        allowed = self._host.allowed
+        given = [*permissions(allowed, self._family, self._host.sections), *self._host.sections]
         shown = catalogue_section(self._found.skills, self._family, self._means.skills, window=window)
         if shown is not None:
             given.append(shown)
-        around = replace(seen.around, model=model)
+        around = around_of(allowed, replace(seen.around, model=model))
         self._told = Told(family=self._family, around=around, instructions=seen.instructions, given=tuple(given), model_switch=self._switch)
         self._compare()
         self._stale = False
@@ -226,7 +233,10 @@ class Assembly:
         if (around.date, around.model) != (today, model):
             self._told = replace(self._now, around=replace(around, date=today, model=model))
             self._compare()
+        if self._sections is self._known:
+            return
         step = advance(self._state, self._sections)
+        self._known = self._sections
         if step.record is None:
             return
         place = view.newest.id if view.newest is not None else ""

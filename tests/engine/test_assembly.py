@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from memorist.compaction.settings import CompactionSettings
+from memorist.context.allowed import Allowed
 from memorist.context.host import HostContext
 from memorist.context.piece import Section
 from memorist.context.prefix import Prefix
@@ -475,3 +476,22 @@ async def test_the_rollout_family_cuts_a_long_output_in_the_middle(tmp_path: Pat
         assert "first line" in shown
         assert "last line" in shown
         assert len(host.messages()[-2]["output"]) <= 40_000 < len(output)
+
+
+@pytest.mark.covers("CX-1", "CX-3")
+async def test_what_a_host_allows_is_told_and_told_again_when_it_changes(tmp_path: Path, project: Path) -> None:
+    """In words and among the environment's values, in the first context; a change comes later, and the prefix stays."""
+    host = Host(tmp_path / "home", "openai_responses")
+    strict = Allowed(approval="untrusted", sandbox="read-only")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="rollout", allowed=strict))
+        first = await host.turn(session, "hello")
+        same = await host.turn(session, "go on")
+        session.assemble(HostContext(folder=str(project), family="rollout", allowed=Allowed(approval="never", sandbox="read-only")))
+        later = await host.turn(session, "and now")
+
+    assert ("Approval: untrusted." in first, "<sandbox_mode>read-only</sandbox_mode>" in first) == (True, True)
+    assert same.count("Approval: untrusted.") == 1
+    assert (later.count("Approval: untrusted."), later.count("Approval: never.")) == (1, 1)
+    assert later.index("and now") > later.index("Approval: untrusted.")
+    assert "<approval_policy>never</approval_policy>" in later

@@ -44,15 +44,16 @@ class Done(Struct, frozen=True):
     """The request would not leave the model room to answer, and nothing could be done."""
 
     def boundary(self, *, manual: bool) -> Boundary:
-        """The record of this compaction for the transcript: what was put in, and how many messages stayed."""
+        """The record of this compaction for the transcript: what stands in front and what was put in, and how many messages stayed."""
         if self.result is None:
             raise NothingToDo("no compaction was made, so there is no boundary")
-        ours = tuple(message for message in self.result.messages if message.id.startswith("memorist"))
+        standing, made = self.result.messages[: self.result.lead], self.result.messages[self.result.lead :]
+        ours = tuple(message for message in made if message.id.startswith("memorist"))
         return Boundary(
             id=self.result.strategy,
             line=0,
             trigger="manual" if manual else "auto",
             tokens_before=self.result.tokens_before,
-            kept=len(self.result.messages) - len(ours),
-            replacement=ours,
+            kept=len(made) - len(ours),
+            replacement=(*standing, *ours),
         )

@@ -23,6 +23,7 @@ from memorist.compaction.priced import LEAST_SHARE, Money, Talk, what_pays
 from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.skills_kept import with_skills
+from memorist.compaction.standing import Parted, parted, stood
 from memorist.compaction.summary import Unusable
 from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
@@ -243,26 +244,25 @@ class Compactor:
         )
 
     async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
-        limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
+        if strategy == "micro":
+            return micro.clear(held.messages, micro.old_results(held.messages, self._means.settings.micro_keep), factor=held.factor)
+        apart = parted(held, max(1, call.limits.auto - max(0, self._following.tokens - held.tokens)))
         settings = self._means.settings
         facts = replace(facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings), skills=call.skills)
-        terms = Terms(texts=self._texts, settings=settings, limit=limit, facts=facts, automatic=call.manual is None)
-        return with_skills(await self._made(strategy, held, call, terms), terms, held.factor)
+        terms = Terms(texts=self._texts, settings=settings, limit=apart.limit, facts=facts, automatic=call.manual is None)
+        return stood(with_skills(await self._rest(strategy, apart, held, call, terms), terms, held.factor), apart)
 
-    async def _made(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
-        limit = terms.limit
+    async def _rest(self, strategy: str, apart: Parted, whole: Conversation, call: Call, terms: Terms) -> Outcome:
+        held = apart.rest
         match strategy:
             case "session-memory":
                 return await self._by_notes(held, terms)
             case "full" | "inline":
-                return await self._by_model(strategy, held, call, terms)
+                return await self._by_model(strategy, (held, whole), call, terms)
             case "structural":
-                return self._by_structure(held, limit)
+                return self._by_structure(held, terms.limit)
             case "tail":
-                return led(tail(held.messages, min(limit, held.tokens) // 2, factor=held.factor), self._texts.cut_marker, held.factor)
-            case "micro":
-                keep = self._means.settings.micro_keep
-                return micro.clear(held.messages, micro.old_results(held.messages, keep), factor=held.factor)
+                return led(tail(held.messages, min(terms.limit, held.tokens) // 2, factor=held.factor), self._texts.cut_marker, held.factor)
             case _:
                 return Unchanged(f"The way {strategy!r} is not open for this request.")
 
@@ -278,12 +278,12 @@ class Compactor:
             return Unchanged("The newest step alone is too large to be kept beside the notes.")
         return made
 
-    async def _by_model(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
-        means = self._means
+    async def _by_model(self, strategy: str, both: tuple[Conversation, Conversation], call: Call, terms: Terms) -> Outcome:
+        (held, whole), means = both, self._means  # it is asked about the whole, and writes what takes the place of a part
         if means.model is None:
             return Unchanged("No model is set up.")
         asking = Asking(model=means.model, files=means.files, clock=means.clock, limits=means.forks, record=means.record)
-        summary = await ask(held, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
+        summary = await ask(whole, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
         if isinstance(summary, Unusable):
             return Unchanged(summary.why)
         if strategy == "inline":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from memorist.context.allowed import NOTHING_SAID, Allowed
 from memorist.context.piece import Section
 from memorist.context.settings import Family
 
@@ -17,3 +18,5 @@ class HostContext(Struct, frozen=True, kw_only=True):
     """Shape of the context; None for the setting `context.family`. It cannot change within a session."""
     sections: tuple[Section, ...] = ()
     """What the host brings itself: instructions of its own, tools that are not in the schema, a mode … in the places of the scaffold table."""
+    allowed: Allowed = NOTHING_SAID
+    """What needs approval, the sandbox, network and folders, subagents: told to the rollout family, and again when it changed."""

@@ -33,6 +33,10 @@ class InOrder:
         self._looked, self._answered = True, waiting
         return True
 
+    def again(self) -> None:
+        """The history was replaced: the next request is looked at as a whole."""
+        self._looked = False
+
     def mended(self, whole: Sequence[Message]) -> tuple[Message, ...]:
         """The history as it can be sent; what was in order is the very same object."""
         return normalise(whole, self._format, tool_tokens=self._limit)

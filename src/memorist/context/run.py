@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.context.agents_files.run import read_agents_files
+from memorist.context.allowed import NOTHING_SAID, Allowed, around_of, permissions
 from memorist.context.assemble import REMINDER, assemble, date_section, file_native_sections, rollout_sections
 from memorist.context.claude_files.run import read_claude_files
 from memorist.context.environment import Surroundings
@@ -81,17 +83,15 @@ def assembled(seen: Seen, given: Sequence[Section], *, status_characters: int = 
 
 
 def first_context(
-    folder: Path,
-    family: Family,
-    *,
-    files: ReadableFiles,
-    clock: Clock,
-    settings: ContextSettings,
-    given: Sequence[Section] = (),
+    folder: Path, family: Family, outside: Outside, *, given: Sequence[Section] = (), allowed: Allowed = NOTHING_SAID
 ) -> Assembled:
-    """Assemble the first context of a session in the folder: `look`, then `assembled`. `given` are the host's own sections, such as skills."""
-    seen = look(folder, family, Outside(files=files, clock=clock, settings=settings))
-    return assembled(seen, given, status_characters=settings.status_characters)
+    """Assemble the first context of a session in the folder: `look`, then `assembled`.
+
+    `given` are the host's own sections, such as skills; `allowed` is what the rollout family is told of approval, sandbox and the like.
+    """
+    seen = look(folder, family, outside)
+    seen = replace(seen, around=around_of(allowed, seen.around))
+    return assembled(seen, [*permissions(allowed, family, given), *given], status_characters=outside.settings.status_characters)
 
 
 def memory_section(text: str, source: str, family: Family) -> Section:

@@ -34,13 +34,15 @@ class Told(Struct, frozen=True, kw_only=True):
 
 def sections_of(told: Told) -> tuple[Section, ...]:
     """The sections to compare. Their values are short: of a text that was told, only its digest is kept."""
-    found = [*_rollout(told)] if told.family == "rollout" else [*_file_native(told)]
-    return (*found, *_given(told.given, told.family))
+    if told.family == "rollout":
+        return tuple(_rollout(told))
+    return (*_file_native(told), *_given(told.given, told.family))
 
 
 def _rollout(told: Told) -> Iterator[Section]:
-    yield Section(ENVIRONMENT, environment_fields(told.around), _environment("environment_context", told.family), "user")
+    """In the order of the first context, which is also that of the client: another folder brings its instructions, then the environment."""
     yield Section(MODEL, told.around.model or None, _model(told.model_switch), "developer")
+    yield from _given(told.given, told.family)
     if told.instructions.loaded:
         text = agents_text(told.instructions)
         folder = told.around.places[0].folder if told.around.places else ""
@@ -49,6 +51,7 @@ def _rollout(told: Told) -> Iterator[Section]:
         yield Section(
             INSTRUCTIONS, digest(whole), _text(whole, "[memorist] The AGENTS.md instructions above are no longer in force."), "user"
         )
+    yield Section(ENVIRONMENT, environment_fields(told.around), _environment("environment_context", told.family), "user")
 
 
 def _file_native(told: Told) -> Iterator[Section]:

@@ -63,6 +63,7 @@ class _Reader:
         self._settings = settings
         self._touched = touched
         self._seen: set[Path] = set()
+        self._real: dict[Path, Path] = {}
         self._loaded: list[Loaded] = []
         self._waiting: list[Scoped] = []
         self._left_out: list[LeftOut] = []
@@ -88,7 +89,10 @@ class _Reader:
         if self._settings.outside or candidate.scope in {"managed", "user"}:
             return ()
         base = Path(candidate.base)
-        return (self._files.resolve(root if base.is_relative_to(root) else base),)
+        inner = root if base.is_relative_to(root) else base
+        if inner not in self._real:
+            self._real[inner] = self._files.resolve(inner)
+        return (self._real[inner],)
 
     def _rules(self, folder: Path) -> list[Path]:
         """Every Markdown file of a folder of rules, links to folders followed, each folder once."""
