@@ -32,6 +32,7 @@ ORDER = [
     "recall",
     "context",
     "skills",
+    "rollouts",
     "settings",
     "flags",
     "configuration",

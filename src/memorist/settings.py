@@ -18,6 +18,7 @@ from memorist.errors import SettingsError
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
 from memorist.recall.settings import RecallSettings
+from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.skills.settings import SkillsSettings
 
@@ -47,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
+    rollouts: RolloutsSettings = RolloutsSettings()
 
 
 class Layer(Struct, frozen=True):
