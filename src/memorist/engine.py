@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -26,16 +27,18 @@ from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
-from memorist.errors import UsageError
+from memorist.errors import StoreError, UsageError
 from memorist.events import Listener
 from memorist.journal import Journal, Named, World
 from memorist.models.choose import open_model
+from memorist.models.limits import RateNews, listen_to
 from memorist.playback import Playback
 from memorist.ports import Clock, Files, Model
 from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
+from memorist.spend.run import heard
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
@@ -68,6 +71,7 @@ class Memorist:
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
         self._model, self._owns_model = self._chosen(model)
+        listen_to(self._model, self._provider_said)
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()
         self._memory: dict[str, AutoMemory] = {}
@@ -76,6 +80,11 @@ class Memorist:
         if model is None or isinstance(model, str):
             return open_model(model or self.settings.model, self.settings.models, clock=self._clock), True
         return model, False
+
+    def _provider_said(self, news: RateNews) -> None:
+        """A provider spoke of its rate limits: all processes of this home hold back their background work by it."""
+        with contextlib.suppress(StoreError):  # without a database nothing is known, and nothing held back
+            heard(self.database(), news, now=self._clock.now(), settings=self.settings.spend)
 
     async def open(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.compaction import from_session_memory, full, inline, micro
 from memorist.compaction.asking.run import Asking, ask
@@ -29,9 +30,8 @@ from memorist.core.messages import Message, Usage
 from memorist.core.tokens import estimate_text
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
-from memorist.forks.spec import ForkLimits, Receipt
 from memorist.models.prices import MILLION, Price
-from memorist.ports import Clock, Files, Model
+from memorist.ports import Clock, Files
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.store.layout import SessionLayout
@@ -50,12 +50,11 @@ class CompactionMeans(Struct, frozen=True, kw_only=True):
 
     clock: Clock
     files: Files
-    model: Model | None
+    asking: Asking | None
+    """How a model is asked; None without one."""
     settings: CompactionSettings
-    forks: ForkLimits
     layout: SessionLayout
     tell: Callable[[Event], None]
-    record: Callable[[Receipt], None]
 
 
 class Compactor:
@@ -147,7 +146,7 @@ class Compactor:
                         result = made
                     else:
                         why = made.why
-                        model_failed = model_failed or strategy in {"full", "inline"}
+                        model_failed = model_failed or (made.asked and strategy in {"full", "inline"})
                 case Stop(why=why):
                     pass
                 case Guard(limit=limit):
@@ -185,7 +184,7 @@ class Compactor:
             instructions=bool(call.instructions),
             idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
             has_notes=self._notes_serve(),
-            has_model=self._means.model is not None,
+            has_model=self._means.asking is not None,
             provider_compacts=call.provider_compacts,
         )
 
@@ -274,12 +273,12 @@ class Compactor:
 
     async def _by_model(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
         means = self._means
-        if means.model is None:
+        if means.asking is None:
             return Unchanged("No model is set up.")
-        asking = Asking(model=means.model, files=means.files, clock=means.clock, limits=means.forks, record=means.record)
+        asking = replace(means.asking, asked=call.manual is not None)
         summary = await ask(held, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
         if isinstance(summary, Unusable):
-            return Unchanged(summary.why)
+            return Unchanged(summary.why, summary.asked)
         if strategy == "inline":
             return inline.compact(held, inline.HandOver(summary=summary), terms)
         return full.compact(held, summary, terms)
