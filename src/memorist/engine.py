@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -27,7 +26,7 @@ from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
-from memorist.errors import StoreError, UsageError
+from memorist.errors import UsageError
 from memorist.events import Listener
 from memorist.journal import Journal, Named, World
 from memorist.models.choose import open_model
@@ -83,8 +82,8 @@ class Memorist:
 
     def _provider_said(self, news: RateNews) -> None:
         """A provider spoke of its rate limits: all processes of this home hold back their background work by it."""
-        with contextlib.suppress(StoreError):  # without a database nothing is known, and nothing held back
-            heard(self.database(), news, now=self._clock.now(), settings=self.settings.spend)
+        if self._database is not None:
+            heard(self._database, news, now=self._clock.now(), settings=self.settings.spend)
 
     async def open(
         self,
