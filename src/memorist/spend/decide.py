@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.forks.spec import ForkLimits
 from memorist.spend.ladder import share_of
 from memorist.spend.settings import SpendSettings
-from memorist.spend.words import clock_time, left_until
+from memorist.spend.words import clock_time
 from memorist.store.spend import DAY_SECONDS, Amount, Hold, day_of
 
 Scope = Literal["day", "session"]
@@ -139,26 +139,22 @@ def amount_text(measure: Measure, amount: float) -> str:
 
 
 def _capped(scope: Scope, measure: Measure, label: str, standing: Standing, settings: SpendSettings) -> Refused:
-    cap, share = cap_of(scope, measure, settings), share_of(label)
+    cap, share, least = cap_of(scope, measure, settings), share_of(label), getattr(LEAST, measure)
+    setting = f"spend.{scope}_{measure}"
+    if cap * share < least:
+        return Refused(cause=f"{setting} allows none", why=f"{setting} is {cap:g}, which leaves no room for {label}.", until=None)
+    used = used_of(scope, measure, standing, running=False)
     owner = "the day" if scope == "day" else "this session"
-    used = amount_text(measure, used_of(scope, measure, standing, running=False)).split(" ", 1)[0]
-    only_reserved = cap * share - used_of(scope, measure, standing, running=False) >= getattr(LEAST, measure)
-    parts = [f"{used} of {owner}'s {amount_text(measure, cap)} are used"]
-    if only_reserved:
-        parts[0] += ", and work that runs now has the rest reserved"
-    if share < 1:
-        parts.append(f"{label} may run up to {share:.0%} of them")
-    until: float | None = None
-    if only_reserved:
-        parts.append("it is tried again the next time it is due")
-    elif scope == "day":
-        until = next_day(standing.now)
-        parts.append(f"next at midnight UTC, {left_until(until, standing.now)}")
-    else:
-        parts.append(f"spend.session_{measure} raises the cap")
-    return Refused(cause=f"{scope} {measure}{' reserved' if only_reserved else ''}", why=f"{'; '.join(parts)}.", until=until)
+    said = f"{amount_text(measure, used).split(' ', 1)[0]} of {owner}'s {amount_text(measure, cap)} are used"
+    rest = "" if share >= 1 else f"; {label} may run up to {share * 100:.0f} % of them"
+    if cap * share - used >= least:
+        why = f"{said}, and work that runs now has the rest reserved{rest}; it is tried again when it is next due."
+        return Refused(cause=f"{setting} reserved", why=why, until=None)
+    if scope == "day":
+        return Refused(cause=setting, why=f"{said}{rest}; next at midnight UTC.", until=next_day(standing.now))
+    return Refused(cause=setting, why=f"{said}{rest}; {setting} raises the cap.", until=None)
 
 
 def _held(hold: Hold, now: float) -> Refused:
-    why = f"{hold.said}; background work waits until {clock_time(hold.until)}, {left_until(hold.until, now)}."
+    why = f"{hold.said}; background work waits until {clock_time(hold.until, now)}."
     return Refused(cause=f"hold {hold.cause}", why=why, until=hold.until)

@@ -23,7 +23,10 @@ def hold_of(news: RateNews, settings: SpendSettings, now: float) -> Hold | None:
     if not low:
         return None
     least = min(low, key=lambda each: each.left)
-    said = f"{least.left:.0%} of the provider's limit on {least.what} is left for {news.model}, and the last {settings.remaining_percent} % are the host's"
+    said = (
+        f"{least.left * 100:.0f} % of the provider's limit on {least.what} is left for {news.model},"
+        f" and the last {settings.remaining_percent} % are the host's"
+    )
     return Hold(model=news.model, cause="share", noted=now, until=now + _bounded(reset), said=said)
 
 

@@ -67,8 +67,8 @@ class SpendGovernor:
                 self._open[work.label].append(number)
                 return Grant(limits)
             case Refused(cause=cause, why=why, until=until):
-                row = Blocked(day=day_of(now), session=self._session, label=work.label, said=why, times=1, until=until)
-                return Refusal(why=why, until=until, news=note_blocked(self._database, row, cause))
+                row = Blocked(day=day_of(now), session=self._session, label=work.label, cause=cause, said=why, times=1, until=until)
+                return Refusal(why=why, until=until, news=note_blocked(self._database, row))
 
     def keep(self, receipt: Receipt) -> int:
         """Keep a receipt in place of what was reserved for it; gives its number. Raises StoreError."""

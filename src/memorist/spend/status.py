@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.messages import Usage
 from memorist.forks.spec import ForkLimits
@@ -90,9 +91,9 @@ def status(books: Standing, ledger: Ledger, settings: SpendSettings, *, days: ra
     """Put it together. `books` holds what every model has on hold; `model` is the one of background work, empty for none."""
     blocked: dict[tuple[str, str], Reason] = {}
     for row in ledger.blocked:
-        before = blocked.get((row.label, row.said))
-        times = row.times + (before.times if before else 0)
-        blocked[row.label, row.said] = Reason(kind=row.label, why=row.said, times=times, until=row.until)
+        # Newest first: the figures of the newest stand for all.
+        newest = blocked.get((row.label, row.cause)) or Reason(kind=row.label, why=row.said, times=0, until=row.until)
+        blocked[row.label, row.cause] = replace(newest, times=newest.times + row.times)
     return Status(
         now=books.now,
         first=date_of(days.start * 86_400),
@@ -151,13 +152,14 @@ def lines(found: Status) -> list[str]:
     text = [f"Background work on {span} (days of UTC); {model}.", ""]
     text += [*_table(_kind_rows(found)), ""] if found.kinds else ["Nothing ran that asked a model.", ""]
     if found.total.unpriced:
-        text += [f"The cost of {found.total.unpriced} runs is not known: no price is set for their model.", ""]
+        runs = "1 run" if found.total.unpriced == 1 else f"{found.total.unpriced:,} runs"
+        text += [f"The cost of {runs} is not known and not in the sum: the model has no price.", ""]
     if found.caps:
         text += [*_table(_cap_rows(found)), f"The day ends at midnight UTC, {left_until(found.next_day, found.now)}.", ""]
     else:
         text += ["The caps are switched off (spend.enabled).", ""]
     text += _section("On hold", [_hold_line(hold, found.now) for hold in found.holds])
-    text += _section("At rest now", [f"{each.kind}: {each.why}" for each in found.at_rest])
+    text += _section("At rest now", [f"{each.kind}: {each.why}{_until(each, found.now)}" for each in found.at_rest])
     text += _section("Blocked", [f"{each.kind}, {_times(each.times)}: {each.why}" for each in found.blocked])
     text += _section("Failed", [f"{each.kind}, {_times(each.times)}: {_short(each.why)}" for each in found.failed])
     text += _section("Due", [_due_line(each, found.now) for each in found.due] or ["nothing"])
@@ -181,8 +183,12 @@ def _section(title: str, entries: Sequence[str]) -> list[str]:
     return [f"{title}:", *(f"  {entry}" for entry in entries), ""] if entries else []
 
 
+def _until(reason: Reason, now: float) -> str:
+    return "" if reason.until is None else f" ({left_until(reason.until, now)})"
+
+
 def _hold_line(hold: Hold, now: float) -> str:
-    return f"{hold.model}: {hold.said}; until {clock_time(hold.until)}, {left_until(hold.until, now)}"
+    return f"{hold.model}: {hold.said}; until {clock_time(hold.until, now)}, {left_until(hold.until, now)}"
 
 
 def _due_line(due: Due, now: float) -> str:

@@ -17,9 +17,10 @@ def date_of(at: float) -> str:
     return _moment(at).strftime("%Y-%m-%d")
 
 
-def clock_time(at: float) -> str:
-    """The time of day, such as 14:05 UTC."""
-    return _moment(at).strftime("%H:%M UTC")
+def clock_time(at: float, now: float) -> str:
+    """The time of day, such as 14:05 UTC, with the date where it is not today's."""
+    form = "%H:%M UTC" if date_of(at) == date_of(now) else "%Y-%m-%d %H:%M UTC"
+    return _moment(at).strftime(form)
 
 
 def left_until(at: float, now: float) -> str:

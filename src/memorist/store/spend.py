@@ -100,7 +100,10 @@ class Blocked(Struct, frozen=True, kw_only=True):
     day: int
     session: str
     label: str
+    cause: str
+    """The same text for the same reason."""
     said: str
+    """The reason as it was the last time, with its figures."""
     times: int
     until: float | None
 
@@ -213,9 +216,9 @@ def holds(database: sqlite3.Connection, now: float, model: str | None = None) ->
     return [Hold(model=row["model"], cause=row["cause"], noted=row["noted"], until=row["until"], said=row["said"]) for row in rows]
 
 
-def note_blocked(database: sqlite3.Connection, blocked: Blocked, cause: str) -> bool:
+def note_blocked(database: sqlite3.Connection, blocked: Blocked) -> bool:
     """Count work that did not run; True when it is the first time for this cause. Part of the caller's transaction."""
-    key = (blocked.day, blocked.session, blocked.label, cause)
+    key = (blocked.day, blocked.session, blocked.label, blocked.cause)
     changed = database.execute(
         "update blocked set times = times + ?, said = ?, until = ? where day = ? and session = ? and label = ? and cause = ?",
         (blocked.times, blocked.said, blocked.until, *key),
@@ -231,7 +234,7 @@ def note_blocked(database: sqlite3.Connection, blocked: Blocked, cause: str) -> 
 
 def blocked_since(database: sqlite3.Connection, day: int) -> list[Blocked]:
     """What did not run from that day on, newest day first."""
-    rows = database.execute("select * from blocked where day >= ? order by day desc, label, said", (day,)).fetchall()
+    rows = database.execute("select * from blocked where day >= ? order by day desc, label, cause", (day,)).fetchall()
     return [Blocked(**{name: row[name] for name in Blocked.__struct_fields__}) for row in rows]
 
 
