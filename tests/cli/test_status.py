@@ -41,11 +41,11 @@ all                4       402  63,000     180,000   1,810  $0.61        2      
 
 The cost of 1 run is not known and not in the sum: the model has no price.
 
-caps of the day     used  reserved       left        cap
-requests             402         8         90        500
-tokens            82,810   200,000  4,717,190  5,000,000
-dollars             0.61      1.00       8.39      10.00
-minutes                1         2        237        240
+caps of the day    used  reserved       left        cap
+requests            402         8         90        500
+tokens           82,810   200,000  4,717,190  5,000,000
+dollars            0.61      1.00       8.39      10.00
+minutes               1         2        237        240
 The day ends at midnight UTC, in 12 h.
 
 On hold:

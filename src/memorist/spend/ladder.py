@@ -12,15 +12,12 @@ LADDER: dict[str, float] = {
     "session_memory": 0.9,
     "compact": 1.0,
 }
-"""Kind of work, by its forks' label, to the share of a cap up to which it may run.
+"""Kind of work, by its forks' label, to the share of a cap up to which it may run. `rollouts` and `consolidation` are their two stages.
 
 What can wait longest gives way first: dream and consolidation lose nothing by a day's wait, a past session waits for days, the messages that
 extraction has not seen are seen at the next run, and recall has its ranker. Notes become structural at nine tenths. The last tenth is
 compaction's, which the window asks for: a model's summary is worth most there, and what it replaces cannot be asked for again.
 """
-
-ALIASES = {"stage_two": "consolidation", "stage_one": "rollouts", "rollout": "rollouts"}
-"""Other labels of the same work."""
 
 UNKNOWN = 0.5
 """Share of work that the ladder does not name: it gives way with the first."""
@@ -28,4 +25,4 @@ UNKNOWN = 0.5
 
 def share_of(label: str) -> float:
     """The share of each cap up to which work of this label may run."""
-    return LADDER.get(ALIASES.get(label, label), UNKNOWN)
+    return LADDER.get(label, UNKNOWN)
