@@ -15,6 +15,7 @@ from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
+from memorist.flags.run import Flags
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
@@ -25,8 +26,10 @@ from memorist.recall.search.run import MemorySearch
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
+from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Due, Host, allowed
 from memorist.settings import Settings
+from memorist.skills.called import CalledSkills
 from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
@@ -49,6 +52,8 @@ class World(Struct, frozen=True, kw_only=True):
     database: sqlite3.Connection
     model: Model | None
     settings: Settings
+    flags: Flags
+    """May change some of the settings while the session runs."""
     memory: AutoMemory | None = None
     """The memory of the session's project; None where none is kept."""
     listener: Listener | None = None
@@ -71,15 +76,18 @@ class Journal:
         self.world = world
         self.receipts: list[Receipt] = []
         self.compacts = host.auto_compact and world.settings.compaction.enabled
-        self.keeps_notes = allowed(replace(host, auto_compact=self.compacts), world.settings.session_memory)
-        self.following = Following(world.settings.session_memory)
+        self._host = replace(host, auto_compact=self.compacts)
+        self.following = Following(self._session_memory)
         self._closed = False
         self._governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
-        self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        texts_of_compaction = shipped()
+        self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
         self.memories = self._memories()
+        self.called = CalledSkills(texts_of_compaction.skill)
+        """The skills that the conversation called for."""
         self.window: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
@@ -88,13 +96,21 @@ class Journal:
         keep_session(world.database, named.id, project=named.project, folder=str(layout.folder), format=named.format, now=world.clock.now())
         self.tell(SessionOpened(named.id, named.format, resumed=bool(self.known), messages=len(self.known)))
 
+    @property
+    def keeps_notes(self) -> bool:
+        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
+        return allowed(self._host, self._session_memory())
+
+    def _session_memory(self) -> SessionMemorySettings:
+        return self.world.flags.over(self.world.settings.session_memory)
+
     def _memory_means(self) -> Means:
         world = self.world
         return Means(
             clock=world.clock,
             files=world.files,
             model=world.model,
-            settings=world.settings.session_memory,
+            settings=self._session_memory,
             limits=world.settings.forks,
             governor=self._governor,
             tell=self.tell,
@@ -162,6 +178,7 @@ class Journal:
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
+                self.called.took(entry)
                 self.memories.took(entry, again=True)
                 self.window.append(entry)
             if isinstance(entry, Boundary):
@@ -176,6 +193,7 @@ class Journal:
         """Write a message down and follow it; the notes may be due."""
         self._transcript.append(message)
         self.compactor.took(message)
+        self.called.took(message)
         self.memories.took(message)
         self.window.append(message)
         return self.following.take(message)

@@ -69,6 +69,12 @@ class Memories:
             for message in self.recall.ready():
                 view.insert(message)
 
+    def opening(self) -> Message | None:
+        """The index, for a context that has a place for it; it counts as shown then. A disk that refuses stops nothing."""
+        with contextlib.suppress(StoreError):
+            return None if self.recall is None else self.recall.opening()
+        return None
+
     def _open(self, view: View, recall: Recall) -> None:
         if not recall.index_due:
             return

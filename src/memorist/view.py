@@ -65,8 +65,13 @@ class View:
         """Whether the model is shown something else than the host's history."""
         return self._window.changed
 
+    def lead(self, messages: Sequence[Message]) -> None:
+        """Show these before all others from the next request on: the session's first context, which is no part of the conversation."""
+        self._window.lead(messages)
+        self._same, self._settled = 0, False
+
     def messages(self) -> tuple[Message, ...]:
-        """The messages that are shown."""
+        """The messages that are shown, without the lead."""
         return self._window.messages
 
     def take(self, news: News) -> None:
@@ -139,6 +144,11 @@ class View:
     def begun(self) -> bool:
         """Whether the model has spoken in what is shown."""
         return any(message.origin is Origin.MODEL for message in self._window.messages)
+
+    @property
+    def newest(self) -> Message | None:
+        """The last message that is shown."""
+        return self._window.last
 
     @property
     def open_for_more(self) -> bool:

@@ -31,6 +31,8 @@ class Window:
         self._codec = codec
         self._history = history
         self._shown: list[Shown] = []
+        self._lead: Shown | None = None
+        """What stands before the conversation: an entry without messages, since it is no part of it."""
         self._items: list[Any] = []
         """What was sent of the first `_sent` entries of `_shown`, so that the next request costs time in what is new only."""
         self._sent = 0
@@ -58,12 +60,22 @@ class Window:
 
     def restart(self, entries: Sequence[Entry]) -> None:
         """The host rewrote its history: its own entries are the window again."""
-        self._put([])
-        self.changed = False
-        self.take(entries)
+        self._put([Shown(entry.messages, entry.index) for entry in entries])
+        self.changed = self._lead is not None
+
+    def lead(self, messages: Sequence[Message]) -> None:
+        """Show these messages before the conversation, behind the host's own instructions, from the next request on. Neither a compaction nor a host that
+        rewrites its history touches them.
+        """
+        shown = [each for each in self._shown if each is not self._lead]
+        self._lead = Shown((), None, tuple(self._codec.encode_messages(messages)))
+        self._put(shown)
+        self.changed = True
 
     def _put(self, shown: list[Shown]) -> None:
         self._shown, self._items, self._sent, self._spare = shown, [], 0, None
+        if self._lead is not None:
+            shown.insert(next((at for at, each in enumerate(shown) if not _instructs(each)), len(shown)), self._lead)
 
     def append(self, message: Message) -> None:
         """Show a message of ours after all that is shown now."""
@@ -92,12 +104,13 @@ class Window:
             else:
                 new.append(Shown((messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))))
                 at += 1
+        before_it = self._shown
+        self._put(new)
         same = 0
-        for before, after in zip(self._shown, new, strict=False):
+        for before, after in zip(before_it, new, strict=False):
             if before is not after:
                 break
             same += 1 if after.index is not None else len(after.items)
-        self._put(new)
         self.changed = True
         return same
 
@@ -133,3 +146,8 @@ class Window:
                 break
             at -= 1
         return at
+
+
+def _instructs(shown: Shown) -> bool:
+    """Whether an entry is the host's own instructions, which many providers want first."""
+    return bool(shown.messages) and all(message.role in ("system", "developer") for message in shown.messages)

@@ -122,6 +122,28 @@ def test_a_recorded_session_shows_its_pieces_at_a_turn(session: Path, tmp_path: 
     assert "conversation: 2 prompts, 1 reply" in text
 
 
+@pytest.mark.covers("CX-9")
+def test_tokens_are_counted_for_a_model(session: Path, project: Path) -> None:
+    """The one that is named, else the one of the recording, else none; the output says which and by what factor."""
+
+    def counts(place: Path, *options: str) -> tuple[object, float, int]:
+        found = json.loads(run("context", str(place), "--json", *options, cwd=project))
+        return found["model"], found["factor"], found["tokens"]
+
+    model, factor, plain = counts(session)
+    assert (model, factor) == (None, 1.0)
+    turn = record(timestamp="2026-11-22T06:00:01Z", type="turn_context", payload={"cwd": "/w", "model": "gpt-5"})
+    head, *rest = session.read_text("utf-8").splitlines()
+    session.write_text("\n".join([head, turn, *rest]) + "\n", "utf-8")
+
+    assert counts(session)[:2] == ("gpt-5", 1.05)
+    assert counts(session, "--model", "claude-opus-4-7")[:2] == ("claude-opus-4-7", 1.72)
+    assert counts(session, "--model", "claude-opus-4-7")[2] > counts(session)[2] > plain
+    assert counts(project, "--model", "claude-opus-4-7")[2] > counts(project)[2]
+    assert "(counted for gpt-5: bytes / 4 × 1.05)" in run("context", str(session), cwd=project)
+    assert "(bytes / 4; --model counts for a model)" in run("context", ".", cwd=project)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import memorist
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Usage
@@ -339,3 +340,12 @@ async def test_failures_that_are_no_refusal_hold_nothing_back(tmp_path: Path, pr
         await host.turn(session, "And the exporter.", 18_000)
 
     assert outcomes(session, "session_memory") == [Outcome.FAILED, Outcome.FAILED]
+
+
+@pytest.mark.covers("SG-1")
+def test_every_fork_of_a_subsystem_passes_the_governor() -> None:
+    """Only one module starts forks; a new kind of work cannot go around the caps."""
+    source = Path(memorist.__file__).parent
+    starting = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "run_fork(" in path.read_text("utf-8")}
+
+    assert starting == {"forks/run.py", "forks/governed/run.py"}

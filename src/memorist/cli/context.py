@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from msgspec import Struct
 
 from memorist.cli import show
 from memorist.cli.memory.opened import opened
 from memorist.clock import SystemClock
 from memorist.compaction.recorded import recorded_at
 from memorist.configuration import load_settings
-from memorist.context.piece import LeftOut, Piece, Section
-from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.piece import LeftOut, Piece, Section, counted_for
+from memorist.context.recorded import CONVERSATION, family_of, model_of, place_of_turn, recorded_pieces
 from memorist.context.rows import TABLE
 from memorist.context.run import first_context, memory_section
 from memorist.context.settings import Family
+from memorist.core.tokens import family_factor
 from memorist.errors import UsageError
 from memorist.formats.recognise import read
 from memorist.recall.run import load_texts
@@ -44,35 +46,45 @@ _PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "to
     help="Which shape. [default: that of the recorded session; for a folder the setting context.family]",
 )
 @click.option("--turn", type=click.IntRange(min=1), default=None, help="As the model saw it when this turn began. [default: the end]")
+@click.option(
+    "--model", default="", metavar="NAME", help="Count tokens as this model's family does. [default: the model that the recording names]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def context(place: Path, family: str | None, turn: int | None, as_json: bool) -> None:
+def context(place: Path, family: str | None, turn: int | None, model: str, as_json: bool) -> None:
     """Show what the model is shown, piece by piece, with tokens, source and reason.
 
     For a folder, such as `.`: the first context that memorist would assemble there. For a recorded session: what stands in its context.
+    Tokens are estimated: bytes / 4, times a factor of the model's family where the model is known.
     """
     settings = load_settings(os.environ, project=Path.cwd()).settings
     wanted = cast("Family | None", family)
     if place.is_dir():
         if turn is not None:
             raise UsageError("--turn is of a recorded session; a folder has only its first context")
-        found = _of_folder(place, wanted or settings.context.family, settings)
+        found = _of_folder(place, wanted or settings.context.family, settings, model)
     else:
-        found = _of_file(place, wanted, turn, settings.context.family)
+        found = _of_file(place, wanted, turn, settings.context.family, model)
     if as_json:
-        show.json(_json(*found))
+        show.json(_json(found))
     else:
-        _print(place, *found)
+        _print(place, found)
 
 
-_Found = tuple[Family, int, Sequence[Piece], Sequence[LeftOut]]
+class _Found(Struct, frozen=True, kw_only=True):
+    family: Family
+    turn: int
+    model: str
+    """Whose tokens are counted; empty where no model is known."""
+    pieces: Sequence[Piece]
+    left_out: Sequence[LeftOut] = ()
 
 
-def _of_folder(folder: Path, family: Family, settings: Settings) -> _Found:
+def _of_folder(folder: Path, family: Family, settings: Settings, model: str) -> _Found:
     whole = folder.absolute() if folder != Path() else Path.cwd()
     assembled = first_context(
         whole, family, files=DiskFiles(), clock=SystemClock(), settings=settings.context, given=list(_memory(whole, family, settings))
     )
-    return family, 1, assembled.pieces, assembled.left_out
+    return _Found(family=family, turn=1, model=model, pieces=counted_for(assembled.pieces, model), left_out=assembled.left_out)
 
 
 def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Section]:
@@ -88,18 +100,21 @@ def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Sectio
             yield memory_section(index_block(index, str(memory.where.folder), load_texts()), str(memory.where.index), family)
 
 
-def _of_file(file: Path, family: Family | None, turn: int | None, otherwise: Family) -> _Found:
+def _of_file(file: Path, family: Family | None, turn: int | None, otherwise: Family, model: str) -> _Found:
     lines = LineFile(file)
     number, at = place_of_turn(read(lines), turn)
     recorded = recorded_at(read(lines), at)
     chosen = family or family_of(recorded.head, otherwise)
-    return chosen, number, recorded_pieces(recorded, chosen), ()
+    counts = model or model_of(recorded)
+    return _Found(family=chosen, turn=number, model=counts, pieces=counted_for(recorded_pieces(recorded, chosen), counts))
 
 
-def _json(family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> dict[str, Any]:
+def _json(found: _Found) -> dict[str, Any]:
     return {
-        "family": family,
-        "turn": turn,
+        "family": found.family,
+        "turn": found.turn,
+        "model": found.model or None,
+        "factor": _factor(found.model),
         "items": [
             {
                 "role": each.role,
@@ -109,16 +124,26 @@ def _json(family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence
                 "why": each.why,
                 "text": show.readable(each.text),
             }
-            for each in pieces
+            for each in found.pieces
         ],
-        "tokens": sum(each.tokens for each in pieces),
-        "left_out": [{"source": each.source, "why": each.why} for each in left_out],
+        "tokens": sum(each.tokens for each in found.pieces),
+        "left_out": [{"source": each.source, "why": each.why} for each in found.left_out],
     }
 
 
-def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> None:
-    what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {turn}"
-    click.echo(f"{what}, {family} family: about {sum(each.tokens for each in pieces):,} tokens\n")
+def _factor(model: str) -> float:
+    return family_factor(model) if model else 1.0
+
+
+def _print(place: Path, found: _Found) -> None:
+    pieces = found.pieces
+    what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {found.turn}"
+    counted = (
+        f"counted for {show.readable(found.model)}: bytes / 4 × {_factor(found.model):g}"
+        if found.model
+        else "bytes / 4; --model counts for a model"
+    )
+    click.echo(f"{what}, {found.family} family: about {sum(each.tokens for each in pieces):,} tokens ({counted})\n")
     width = max([len(each.tag) for each in pieces if each.tag not in CONVERSATION], default=0)
     for said, run in groupby(pieces, key=lambda each: each.tag in CONVERSATION):
         rows = list(run)
@@ -127,12 +152,12 @@ def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left
         for each in () if said else rows:
             click.echo(f"{each.tokens:>9,}  {each.role:<9}  {each.tag:<{width}}  {_short(each.source)}")
             click.echo(f"{'':>22}{'':<{width}}  {show.readable(each.why)}")
-    if left_out:
+    if found.left_out:
         click.echo("\nnot in it:")
-        for missed in left_out:
+        for missed in found.left_out:
             click.echo(f"  {_short(missed.source)}\n      {_short(missed.why)}")
     if place.is_dir():
-        absent = f"A host adds its own, where it has them, each in its place: {', '.join(_absent(family, pieces))}."
+        absent = f"A host adds its own, where it has them, each in its place: {', '.join(_absent(found.family, pieces))}."
         click.echo("\n" + textwrap.fill(absent, 100, break_on_hyphens=False))
     click.echo("\n--json shows the texts.")
 

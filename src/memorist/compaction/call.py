@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from memorist.compaction.restore import InvokedSkill
 from memorist.compaction.result import Compacted, Strategy
 from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message
@@ -28,6 +29,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """What the model costs; None where it is not known, and nothing is done for money's sake then."""
     provider_compacts: bool = False
     """The provider is asked to compact by itself in this session."""
+    skills: tuple[InvokedSkill, ...] = ()
+    """Skills that were called for in the session."""
     forced: bool = False
     """The provider refused the request as too long: it must become smaller, whatever the count says."""
 

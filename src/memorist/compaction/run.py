@@ -18,10 +18,11 @@ from memorist.compaction.facts.run import facts_of
 from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
 from memorist.compaction.lead import lead_of, led
-from memorist.compaction.plan import Breakers, Guard, Situation, Step, Stop, Way, compacted, decide, failed, replied
+from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, is_providers, replied
 from memorist.compaction.priced import LEAST_SHARE, Money, Talk, what_pays
 from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.skills_kept import with_skills
 from memorist.compaction.summary import Unusable
 from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
@@ -133,13 +134,13 @@ class Compactor:
         saved = await self._saved(call, held, now)
         result = saved if isinstance(saved, Compacted) else None
         steps = decide(self._situation(call, held, result, now), self._breakers, self._means.settings)
-        if not call.forced and self._following.tokens < call.limits.blocking and any(_is_providers(step) for step in steps):
+        if not call.forced and self._following.tokens < call.limits.blocking and any(is_providers(step) for step in steps):
             # The request carries the provider's own edit; ours would break what it is about to do.
             return Done(result)
         why, blocked, tried, model_failed = "", False, False, False
         for step in steps:
             match step:
-                case Way(strategy=strategy) if (result is None or result.strategy == "micro") and not _is_providers(step):
+                case Way(strategy=strategy) if (result is None or result.strategy == "micro") and not is_providers(step):
                     tried = True
                     made = await self._way(strategy, held, call)
                     if isinstance(made, Compacted):
@@ -242,8 +243,12 @@ class Compactor:
     async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
         limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
         settings = self._means.settings
-        facts = facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings)
+        facts = replace(facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings), skills=call.skills)
         terms = Terms(texts=self._texts, settings=settings, limit=limit, facts=facts, automatic=call.manual is None)
+        return with_skills(await self._made(strategy, held, call, terms), terms, held.factor)
+
+    async def _made(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
+        limit = terms.limit
         match strategy:
             case "session-memory":
                 return await self._by_notes(held, terms)
@@ -290,7 +295,3 @@ class Compactor:
         cwd = self._following.ledger.cwd
         made = digest(held.messages, budget, said=self._said, transcript=held.transcript, cwd=cwd, factor=held.factor)
         return made if made.tokens_after < held.tokens else Unchanged("The result would not be smaller than what it replaces.")
-
-
-def _is_providers(step: Step) -> bool:
-    return isinstance(step, Way) and step.strategy == "provider"

@@ -35,6 +35,12 @@ def family_of(head: Head | None, otherwise: Family) -> Family:
     return _FAMILIES.get(head.format, otherwise) if head is not None else otherwise
 
 
+def model_of(recorded: Recorded) -> str:
+    """The model of the newest reply until then; what the head names where none says; else empty."""
+    named = next((message.model for message in reversed(recorded.everything) if message.model), None)
+    return named or (recorded.head.model if recorded.head is not None else "")
+
+
 def is_turn(message: Message) -> bool:
     """Whether a message begins a turn: the person spoke."""
     return message.origin is Origin.USER and message.role == "user" and not message.tool_results

@@ -26,7 +26,7 @@ from memorist.session_memory.digest import digest
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts, update_prompt
 from memorist.session_memory.sections import frames, is_empty, mend, with_derived, written_parts
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.session_memory.settings import Current
 from memorist.session_memory.structural import NotesBudget, render
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import Layout, SessionLayout
@@ -54,7 +54,7 @@ class Means(Struct, frozen=True, kw_only=True):
     clock: Clock
     files: Files
     model: Model | None
-    settings: SessionMemorySettings
+    settings: Current
     limits: ForkLimits
     governor: Governor
     tell: Callable[[Event], None]
@@ -149,7 +149,7 @@ class SessionMemory:
 
     async def settled(self) -> None:
         """Wait for a running update, as a compaction does: at most 15 s, and not at all for one that began over a minute ago (SM-9)."""
-        settings = self._means.settings
+        settings = self._means.settings()
         since = self._lane.running_since
         if since is None or self._means.clock.monotonic() - since > settings.stale_seconds:
             return
@@ -168,7 +168,7 @@ class SessionMemory:
         upto = self._following.safe_message
         before = self._ready()
         if self._means.model is not None:
-            receipt = await self._run_fork(self._means.model, self._spec(self._means.model, before, due, parent, asked=asked))
+            receipt = await self._ran(self._means.model, self._spec(self._means.model, before, due, parent, asked=asked))
             if receipt.outcome is not Outcome.BLOCKED and self._accept(before, receipt, due, upto):
                 return
             before = self._read() or before
@@ -197,7 +197,7 @@ class SessionMemory:
         self._advance(due, upto, "structural", text)
 
     def _derived(self) -> dict[str, str]:
-        settings = self._means.settings
+        settings = self._means.settings()
         return render(self._following.ledger, NotesBudget(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens))
 
     def _write(self, text: str, before: str) -> None:
@@ -206,7 +206,7 @@ class SessionMemory:
 
     def _spec(self, model: Model, before: str, due: Due, parent: ParentCall | None, *, asked: bool) -> ForkSpec:
         path = self._layout.notes
-        settings = self._means.settings
+        settings = self._means.settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
         return ForkSpec(
             label=LABEL,
@@ -221,7 +221,7 @@ class SessionMemory:
             one_round=True,
         )
 
-    async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
+    async def _ran(self, model: Model, spec: ForkSpec) -> Receipt:
         means = self._means
         return await run_governed(spec, model=model, files=means.files, clock=means.clock, governor=means.governor, record=self._record)
 

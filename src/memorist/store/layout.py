@@ -165,6 +165,11 @@ class SessionLayout:
         return self.folder / "window.json"
 
     @property
+    def context(self) -> Path:
+        """The first context as it was shown, where the host has it assembled."""
+        return self.folder / "context.json"
+
+    @property
     def inserts(self) -> Path:
         """What memorist showed beside the host's messages since then, one line each."""
         return self.folder / "inserts.jsonl"
