@@ -1,0 +1,83 @@
+"""What a model did to a copy of the folder, before any of it is written: what it took out, and whether that is more than one dream may (DR-4). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.changes import Change, bad_path
+from memorist.auto_memory.evidence import plain, words
+from memorist.auto_memory.manifest import INDEX_NAME
+from memorist.auto_memory.shown import BY_PERSON
+from memorist.auto_memory.topic import parse
+from memorist.dream.settings import DreamSettings
+from memorist.dream.structural import Act
+
+RETIRED = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
+"""All that a model leaves of a memory which it takes out."""
+SHARE = 5
+"""One of so many memories may be taken out in one dream, at most."""
+FEW = 3
+"""As many may go in a small folder too."""
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """What a model's changes come to."""
+
+    changes: tuple[Change, ...] = ()
+    """To be judged by the gate and written; what takes a memory out comes last."""
+    questions: tuple[tuple[Change, str], ...] = ()
+    """Memories that the person stated and the model wants out, with its reason: for the person to decide."""
+    acts: tuple[Act, ...] = ()
+    refused: str = ""
+    """Why none of it is kept; empty where it may be."""
+
+
+def made(changed: Mapping[str, tuple[bytes | None, bytes | None]], before: Mapping[str, bytes], settings: DreamSettings) -> Made:
+    """Sort what differs between the folder (`before`: every memory) and the copy; `changed` is each path's bytes there, old and new."""
+    written: list[Change] = []
+    gone: list[Change] = []
+    asked: list[tuple[Change, str]] = []
+    acts: list[Act] = []
+    for path, (old, new) in sorted(changed.items()):
+        if path == INDEX_NAME or bad_path(path, frozenset(before)) or old == new:
+            continue
+        retired = RETIRED.fullmatch((new or b"").decode("utf-8", "replace")) if new is not None else None
+        if new is not None and retired is None:
+            written.append(Change(path=path, before=old, after=new))
+            acts.append(Act(path=path, did="added" if old is None else "changed", why="by the model"))
+        elif old is not None:
+            why = " ".join(retired["why"].split()) if retired else "it deleted the file"
+            change = Change(path=path, before=old, after=None)
+            if parse(path, old).provenance.trust in BY_PERSON:
+                asked.append((change, f"the dream would retire it: {why}"))
+            else:
+                gone.append(change)
+                acts.append(Act(path=path, did="retired", why=why))
+    refused = _too_many(len(gone) + len(asked), len(before), settings) or _too_much(written, gone, before, settings)
+    return Made(refused=refused) if refused else Made(changes=(*written, *gone), questions=tuple(asked), acts=tuple(acts))
+
+
+def _too_many(gone: int, present: int, settings: DreamSettings) -> str:
+    most = min(settings.retired, max(FEW, present // SHARE))
+    return f"it would retire {gone} of {present} memories, and at most {most} may go in one dream" if gone > most else ""
+
+
+def _too_much(written: Sequence[Change], gone: Sequence[Change], before: Mapping[str, bytes], settings: DreamSettings) -> str:
+    """Whether more of the folder's words would be gone than may; a word that stands elsewhere is not gone. A small folder may lose a few words."""
+    after = dict(before)
+    for change in (*written, *gone):
+        after.pop(change.path, None)
+        if change.after is not None:
+            after[change.path] = change.after
+    had, has = _words(before), _words(after)
+    lost = len(had - has)
+    if lost <= max(FEW * 10, int(settings.loss * len(had))):
+        return ""
+    return f"it would take {lost} of {len(had)} words out of memory, and at most {settings.loss:.0%} may go in one dream"
+
+
+def _words(folder: Mapping[str, bytes]) -> frozenset[str]:
+    return frozenset(word for path, data in folder.items() for word in words(plain(parse(path, data).body)))
