@@ -8,6 +8,7 @@ from memorist.assembly import Assembly
 from memorist.context.host import HostContext
 from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message, Origin
+from memorist.dreaming import Beneath, dream_of
 from memorist.forks.spec import ParentCall
 from memorist.journal import Journal
 from memorist.view import View
@@ -20,6 +21,8 @@ class Beside:
         self._journal = journal
         self._assembling = assembling
         self._assembly: Assembly | None = None
+        memory = journal.world.memory
+        self._dream = None if memory is None else dream_of(memory, _beneath(journal), session=journal.named.id, host=journal.host)
 
     @property
     def context(self) -> tuple[Piece, ...]:
@@ -73,6 +76,8 @@ class Beside:
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The host waits for its user."""
         self._journal.memories.turn_ended(parent)
+        if self._dream is not None:
+            self._dream.turn_ended()
         if self._assembly is not None:
             self._assembly.turn_ended()
 
@@ -80,3 +85,21 @@ class Beside:
         """Let what runs end."""
         if self._assembly is not None:
             await self._assembly.close()
+        if self._dream is not None:
+            await self._dream.drain()
+
+
+def _beneath(journal: Journal) -> Beneath:
+    world = journal.world
+    return Beneath(
+        project=journal.named.project,
+        database=world.database,
+        files=world.files,
+        clock=world.clock,
+        model=world.model,
+        settings=world.settings,
+        dream=lambda: world.flags.over(world.settings.dream),
+        governor=journal.governor,
+        tell=journal.tell,
+        record=journal.record_fork,
+    )

@@ -18,7 +18,6 @@ from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.flags.run import Flags
 from memorist.forks.spec import ParentCall, Receipt
-from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
@@ -35,9 +34,8 @@ from memorist.skills.called import CalledSkills
 from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
-from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_session
-from memorist.store.transcript import TranscriptWriter
+from memorist.store.transcript import TranscriptWriter, recorded
 from memorist.store.uses import keep_uses
 
 CLOSE_SECONDS = 60.0
@@ -78,10 +76,10 @@ class Journal:
         self.world = world
         self.receipts: list[Receipt] = []
         self.compacts = host.auto_compact and world.settings.compaction.enabled
-        self._host = replace(host, auto_compact=self.compacts)
+        self.host = replace(host, auto_compact=self.compacts)
         self.following = Following(self._session_memory)
         self._closed = False
-        self._governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
+        self.governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
@@ -101,7 +99,7 @@ class Journal:
     @property
     def keeps_notes(self) -> bool:
         """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
-        return allowed(self._host, self._session_memory())
+        return allowed(self.host, self._session_memory())
 
     def _session_memory(self) -> SessionMemorySettings:
         return self.world.flags.over(self.world.settings.session_memory)
@@ -114,7 +112,7 @@ class Journal:
             model=world.model,
             settings=self._session_memory,
             limits=world.settings.forks,
-            governor=self._governor,
+            governor=self.governor,
             tell=self.tell,
             keep=self._keep_receipt,
         )
@@ -137,8 +135,8 @@ class Journal:
             files=world.files,
             clock=world.clock,
             limits=world.settings.forks,
-            governor=self._governor,
-            record=self._record_fork,
+            governor=self.governor,
+            record=self.record_fork,
         )
 
     def _memories(self) -> Memories:
@@ -153,9 +151,9 @@ class Journal:
             files=world.files,
             model=world.model,
             limits=world.settings.forks,
-            governor=self._governor,
+            governor=self.governor,
             tell=self.tell,
-            record=self._record_fork,
+            record=self.record_fork,
             ready=look.wait,
         )
         recall = RecallMeans(
@@ -165,10 +163,10 @@ class Journal:
             model=world.model,
             settings=world.settings.recall,
             limits=world.settings.forks,
-            governor=self._governor,
+            governor=self.governor,
             searcher=MemorySearch(memory.folder, world.settings.recall),
             tell=self.tell,
-            record=self._record_fork,
+            record=self.record_fork,
             keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
         )
         return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
@@ -177,8 +175,7 @@ class Journal:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
         cursor = self.memory.cursor()
         known = []
-        recorded = self.layout.transcript
-        for entry in memorist_jsonl.read(LineFile(recorded)) if recorded.exists() and recorded.stat().st_size else ():
+        for entry in recorded(self.layout.transcript):
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
@@ -282,9 +279,10 @@ class Journal:
 
     def _keep_receipt(self, receipt: Receipt) -> int:
         self.receipts.append(receipt)
-        return self._governor.keep(receipt)
+        return self.governor.keep(receipt)
 
-    def _record_fork(self, receipt: Receipt) -> None:
+    def record_fork(self, receipt: Receipt) -> None:
+        """Keep a fork's receipt and tell of it."""
         number = self._keep_receipt(receipt)
         self.tell(ForkRan(number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd))
 
@@ -295,7 +293,7 @@ class Journal:
         self._closed = True
         await self.memory.drain(CLOSE_SECONDS)
         await self.memories.close()
-        self._governor.give_up()
+        self.governor.give_up()
         self._transcript.close()
         self.tell(SessionClosed(self.following.messages, self.following.tokens))
         self._events.close()

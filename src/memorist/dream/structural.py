@@ -31,6 +31,8 @@ class Held(Struct, frozen=True, kw_only=True):
     """The bytes of each."""
     changed: Mapping[str, float] = {}
     """When each last changed, in seconds since the epoch, UTC."""
+    foreign: Collection[str] = ()
+    """Paths of files that somebody else put there: a file that the dream wrote would be believed what it claims, so they are left as they are."""
     ever: Collection[str] = ()
     """Paths that the history knows."""
     times: Mapping[str, Mapping[str, float]] = {}
@@ -69,7 +71,10 @@ def plan(held: Held, *, most_questions: int) -> Plan:
     acts: list[Act] = []
     now = {topic.path: topic for topic in held.topics}
     for path, times in held.times.items():
-        _put(now, acts, path, dated(now[path].body, times), "dated", "relative dates made absolute by the day on which they were written")
+        if path not in held.foreign:
+            _put(
+                now, acts, path, dated(now[path].body, times), "dated", "relative dates made absolute by the day on which they were written"
+            )
     moved = _tidied(now, acts, held)
     changes = [Change(path=path, before=held.data[path], after=encoded(topic.text())) for path, topic in now.items()]
     real = [change for change in changes if change.before != change.after]
@@ -96,9 +101,9 @@ def _tidied(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str
     moved: dict[str, str] = {}
     while True:
         links = Links(present=frozenset(now), names=names, ever=held.ever, moved=moved)
-        for path in list(now):
+        for path in sorted(now.keys() - frozenset(held.foreign)):
             _put(now, acts, path, mended(path, now[path].body, links), "unlinked", "links to memories that are gone or merged were mended")
-        merged = _merge(now, acts)
+        merged = _merge(now, acts, held.foreign)
         if not merged:
             return moved
         moved = {path: merged.get(to, to) for path, to in moved.items()} | merged
@@ -112,7 +117,7 @@ def _put(now: dict[str, Topic], acts: list[Act], path: str, body: str, did: str,
         acts.append(Act(path=path, did=did, why=why))
 
 
-def _merge(now: dict[str, Topic], acts: list[Act]) -> dict[str, str]:
+def _merge(now: dict[str, Topic], acts: list[Act], foreign: Collection[str]) -> dict[str, str]:
     """Take out all but one of the memories that say the same; gives where each went."""
     groups: dict[tuple[object, ...], list[Topic]] = {}
     for topic in now.values():
@@ -126,7 +131,14 @@ def _merge(now: dict[str, Topic], acts: list[Act]) -> dict[str, str]:
         if len(shown) < 2:
             continue
         kept, *others = sorted(
-            shown, key=lambda topic: (not topic.pinned, _RANK[topic.provenance.trust], topic.provenance.created, topic.path)
+            shown,
+            key=lambda topic: (
+                topic.path in foreign,
+                not topic.pinned,
+                _RANK[topic.provenance.trust],
+                topic.provenance.created,
+                topic.path,
+            ),
         )
         for other in others:
             moved[other.path] = kept.path
