@@ -31,6 +31,8 @@ class Question(Struct, frozen=True, kw_only=True):
 
     path: str
     why: str
+    beside: str = ""
+    """The memory that it is about as well; empty for an instruction file."""
     mark: str
     """Names the two texts: the same question is asked once, until one of them changes."""
 
@@ -128,7 +130,7 @@ def _question(one: Known, other: Known, how: str) -> Question:
     if _RANK[winner.topic.provenance.trust] < _RANK[loser.topic.provenance.trust]:
         better = "better founded"
     why = f"it {how if how == 'contradicts' else 'seems to say the same as'} {winner.topic.path} ({moment(winner.at)[:10]}), which is {better}"
-    return Question(path=loser.topic.path, why=why, mark=_mark(loser.topic, encode(winner.topic.text())))
+    return Question(path=loser.topic.path, why=why, beside=winner.topic.path, mark=_mark(loser.topic, encode(winner.topic.text())))
 
 
 def _mark(topic: Topic, other: bytes) -> str:

@@ -24,7 +24,7 @@ class Material(Struct, frozen=True, kw_only=True):
     folder: Path
     index: str
     topics: tuple[Topic, ...]
-    """Memories that a model may be shown, newest first."""
+    """Memories that a model may be shown, the most important first."""
     logs: tuple[tuple[str, str], ...] = ()
     """Day and text of the daily logs, newest first."""
     sayings: tuple[tuple[Saying, str], ...] = ()

@@ -33,6 +33,8 @@ class Held(Struct, frozen=True, kw_only=True):
     """When each last changed, in seconds since the epoch, UTC."""
     foreign: Collection[str] = ()
     """Paths of files that somebody else put there: a file that the dream wrote would be believed what it claims, so they are left as they are."""
+    kept: Collection[str] = ()
+    """Paths that are as an undo of a dream left them: the person wants them so."""
     ever: Collection[str] = ()
     """Paths that the history knows."""
     times: Mapping[str, Mapping[str, float]] = {}
@@ -71,7 +73,7 @@ def plan(held: Held, *, most_questions: int) -> Plan:
     acts: list[Act] = []
     now = {topic.path: topic for topic in held.topics}
     for path, times in held.times.items():
-        if path not in held.foreign:
+        if path not in (*held.foreign, *held.kept):
             _put(
                 now, acts, path, dated(now[path].body, times), "dated", "relative dates made absolute by the day on which they were written"
             )
@@ -101,9 +103,9 @@ def _tidied(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str
     moved: dict[str, str] = {}
     while True:
         links = Links(present=frozenset(now), names=names, ever=held.ever, moved=moved)
-        for path in sorted(now.keys() - frozenset(held.foreign)):
+        for path in sorted(now.keys() - frozenset(held.foreign) - frozenset(held.kept)):
             _put(now, acts, path, mended(path, now[path].body, links), "unlinked", "links to memories that are gone or merged were mended")
-        merged = _merge(now, acts, held.foreign)
+        merged = _merge(now, acts, held)
         if not merged:
             return moved
         moved = {path: merged.get(to, to) for path, to in moved.items()} | merged
@@ -117,11 +119,11 @@ def _put(now: dict[str, Topic], acts: list[Act], path: str, body: str, did: str,
         acts.append(Act(path=path, did=did, why=why))
 
 
-def _merge(now: dict[str, Topic], acts: list[Act], foreign: Collection[str]) -> dict[str, str]:
+def _merge(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]:
     """Take out all but one of the memories that say the same; gives where each went."""
     groups: dict[tuple[object, ...], list[Topic]] = {}
     for topic in now.values():
-        found = key(topic)
+        found = None if topic.path in held.kept else key(topic)
         if found is not None:
             groups.setdefault(found, []).append(topic)
     moved: dict[str, str] = {}
@@ -133,7 +135,7 @@ def _merge(now: dict[str, Topic], acts: list[Act], foreign: Collection[str]) -> 
         kept, *others = sorted(
             shown,
             key=lambda topic: (
-                topic.path in foreign,
+                topic.path in held.foreign,
                 not topic.pinned,
                 _RANK[topic.provenance.trust],
                 topic.provenance.created,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -81,11 +81,19 @@ def held_by(memory: AutoMemory, files: Files, *, instructions: Sequence[Instruct
         data=data,
         changed={path: newest.get(path, heads[path].modified) for path in data},
         foreign=foreign,
+        kept=_kept(memory, data, log),
         ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
         times={path: _times(memory, path, log) for path in wanting_times(topics)},
         instructions=tuple(instructions),
         asked=asked,
     )
+
+
+def _kept(memory: AutoMemory, data: Mapping[str, bytes], log: Sequence[Recorded]) -> frozenset[str]:
+    """Memories that are as an undo of a dream left them. What the person took back is not done again."""
+    undone = {each.undoes: each.id for each in log if each.undoes}
+    pairs = [(path, undone[each.id]) for each in log if each.why.actor == "dream" and each.id in undone for path in each.paths]
+    return frozenset(path for path, undo in pairs if path in data and memory.folder.history.data(path, undo) == data[path])
 
 
 def _times(memory: AutoMemory, path: str, log: Sequence[Recorded]) -> dict[str, float]:

@@ -61,7 +61,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     plan: Plan
     """What rules prove."""
     shown: tuple[Topic, ...] = ()
-    """The memories that a model may be shown, newest first, as rules leave them."""
+    """The memories that a model may be shown, as rules leave them: those in doubt first, then the newest."""
     index: str = ""
     logs: tuple[tuple[str, str], ...] = ()
     heard: Heard = Heard()
@@ -97,7 +97,9 @@ def ready(place: Place, past: Sequence[Past] = (), chosen: Sequence[str] = ()) -
         fit = {head.path: head.modified for head in memory.shown_heads()}
         index = memory.shown_index().text
     now = result.after()
-    shown = sorted((topic for topic in found.topics if topic.path in fit and topic.path in now), key=lambda topic: -fit[topic.path])
+    doubted = {path for each in proven.questions for path in (each.path, each.beside)}
+    kept = (topic for topic in found.topics if topic.path in fit and topic.path in now)
+    shown = sorted(kept, key=lambda topic: (topic.path not in doubted, -fit[topic.path], topic.path))
     topics = tuple(parse(topic.path, now[topic.path]) for topic in shown)
     logs = DailyLogs(place.where, place.files).newest()
     return replace(result, shown=topics, index=index, logs=logs, heard=heard_in(past, chosen, place.files))
@@ -131,9 +133,14 @@ class _Writing:
     def done(self, instructions: Sequence[Instruction], *, dry_run: bool) -> Dreamt:
         found = held_by(self._memory, self._place.files, instructions=instructions, asked=_asked(self._place))
         rules = plan(found, most_questions=self._place.dream.questions)
-        fresh = [change for change in self._model.changes if found.data.get(change.path) == change.before]
+        mine = [change for change in self._model.changes if change.path not in found.kept]
+        fresh = [change for change in mine if found.data.get(change.path) == change.before]
         taken = {change.path for change in fresh}
-        stale = [(change.path, "it changed meanwhile") for change in self._model.changes if change.path not in taken]
+        stale = [
+            (change.path, "it changed meanwhile" if change.path not in found.kept else "the person took back what a dream did to it")
+            for change in self._model.changes
+            if change.path not in taken
+        ]
         proven = [change for change in rules.changes if change.path not in taken]
         changes = sorted((*proven, *fresh), key=lambda change: change.after is None)
         acts = tuple(act for act in (*rules.acts, *self._model.acts) if (act in self._model.acts) == (act.path in taken))
