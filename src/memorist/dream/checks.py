@@ -56,24 +56,36 @@ def made(changed: Mapping[str, tuple[bytes | None, bytes | None]], before: Mappi
             else:
                 gone.append(change)
                 acts.append(Act(path=path, did="retired", why=why))
-    refused = _too_many(len(gone) + len(asked), len(before), settings) or _too_much(written, gone, before, settings)
+    after = _after(before, (*written, *gone))
+    count = len(gone) + len(asked) + _gutted(written, before, _words(after))
+    refused = _too_many(count, len(before), settings) or _too_much(_words(before), _words(after), settings)
     return Made(refused=refused) if refused else Made(changes=(*written, *gone), questions=tuple(asked), acts=tuple(acts))
+
+
+def _after(before: Mapping[str, bytes], changes: Sequence[Change]) -> dict[str, bytes]:
+    """The folder as it would be."""
+    after = dict(before)
+    for change in changes:
+        after.pop(change.path, None)
+        if change.after is not None:
+            after[change.path] = change.after
+    return after
+
+
+def _gutted(written: Sequence[Change], before: Mapping[str, bytes], left: frozenset[str]) -> int:
+    """Memories that would be rewritten so that most of their words stand nowhere any more: as good as taken out."""
+    had = [_words({change.path: before[change.path]}) for change in written if change.path in before]
+    return sum(2 * len(words - left) > len(words) for words in had)
 
 
 def _too_many(gone: int, present: int, settings: DreamSettings) -> str:
     most = min(settings.retired, max(FEW, present // SHARE))
-    return f"it would retire {gone} of {present} memories, and at most {most} may go in one dream" if gone > most else ""
+    return f"it would take out {gone} of {present} memories, and at most {most} may go in one dream" if gone > most else ""
 
 
-def _too_much(written: Sequence[Change], gone: Sequence[Change], before: Mapping[str, bytes], settings: DreamSettings) -> str:
+def _too_much(had: frozenset[str], left: frozenset[str], settings: DreamSettings) -> str:
     """Whether more of the folder's words would be gone than may; a word that stands elsewhere is not gone. A small folder may lose a few words."""
-    after = dict(before)
-    for change in (*written, *gone):
-        after.pop(change.path, None)
-        if change.after is not None:
-            after[change.path] = change.after
-    had, has = _words(before), _words(after)
-    lost = len(had - has)
+    lost = len(had - left)
     if lost <= max(FEW * 10, int(settings.loss * len(had))):
         return ""
     return f"it would take {lost} of {len(had)} words out of memory, and at most {settings.loss:.0%} may go in one dream"

@@ -174,11 +174,11 @@ class Dream:
         means = self._means
         folder = means.place.files.resolve(means.place.where.folder)
         overlay = OverlayFiles(means.place.files)
+        for path, data in prepared.after().items():  # all of it: what others write meanwhile is no part of the copy
+            overlay.write(folder / path, data)
         for change in prepared.plan.changes:
             if change.after is None:
                 overlay.remove(folder / change.path)
-            else:
-                overlay.write(folder / change.path, change.after)
         material = shown(
             Material(
                 folder=folder,
@@ -207,10 +207,10 @@ class Dream:
     def _made(self, overlay: OverlayFiles, prepared: Ready) -> Made:
         """What the model did, apart from what rules had done before it."""
         folder = self._means.place.files.resolve(self._means.place.where.folder)
-        proven = {change.path: change.after for change in prepared.plan.changes}
-        changed = {path.relative_to(folder).as_posix(): both for path, both in overlay.changed().items() if path.is_relative_to(folder)}
-        by_model = {path: both for path, both in changed.items() if path not in proven or both[1] != proven[path]}
-        return made(by_model, prepared.after(), self._settings)
+        ruled, before = prepared.after(), prepared.held.data
+        copied = {path.relative_to(folder).as_posix(): data for path, (_, data) in overlay.changed().items() if path.is_relative_to(folder)}
+        by_model = {path: (before.get(path), data) for path, data in copied.items() if data != ruled.get(path)}
+        return made(by_model, ruled, self._settings)
 
     def _spec(self, prepared: Ready, material: Shown, why: str) -> ForkSpec:
         folder = self._means.place.files.resolve(self._means.place.where.folder)
