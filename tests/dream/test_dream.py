@@ -17,6 +17,7 @@ import pytest
 from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.kinds import Trust
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.topic import parse
 from memorist.core.messages import Message, Origin, Text
 from memorist.dream.checks import made
 from memorist.dream.gates import Host, Open, Shut
@@ -218,8 +219,10 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     assert [change.after for change in made(gone, before, own).changes] == [None] * 4
     many = {path: (before[path], b"retired: said elsewhere") for path in list(before)[:5]}
     assert "at most 4" in made(many, before, own).refused
+    half = {path: (each, data(" ".join(parse(path, each).body.split()[:22]), name="m")) for path, each in list(before.items())[:12]}
+    assert "words" in made(half, before, own).refused
     cut = {path: (before[path], data("short", name="m")) for path in list(before)[:6]}
-    assert "words" in made(cut, before, own).refused
+    assert "6 of 20 memories" in made(cut, before, own).refused
     joined = data(" ".join(" ".join(f"w{number}x{word}" for word in range(40)) for number in range(4)), name="all")
     assert not made({**gone, "all.md": (None, joined)}, before, own).refused
     assert len(made({"x.md": (None, b"new")}, {}, own).changes) == 1

@@ -14,7 +14,7 @@ from memorist.auto_memory.changes import Change, Why, headline
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.gate import Accepted, Doubtful, judge, merged_reasons
 from memorist.auto_memory.inbox.run import Proposal
-from memorist.auto_memory.index import Uses
+from memorist.auto_memory.index import Uses, points_to
 from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.topic import Topic, parse
@@ -101,6 +101,7 @@ def ready(place: Place, past: Sequence[Past] = (), chosen: Sequence[str] = ()) -
     kept = (topic for topic in found.topics if topic.path in fit and topic.path in now)
     shown = sorted(kept, key=lambda topic: (topic.path not in doubted, -fit[topic.path], topic.path))
     topics = tuple(parse(topic.path, now[topic.path]) for topic in shown)
+    index = "".join(line for line in index.splitlines(keepends=True) if points_to(line) in ("", *now))
     logs = DailyLogs(place.where, place.files).newest()
     return replace(result, shown=topics, index=index, logs=logs, heard=heard_in(past, chosen, place.files))
 
