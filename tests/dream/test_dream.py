@@ -480,6 +480,21 @@ async def test_daily_logs_only_grow_and_are_a_source(world: World) -> None:
     assert all(path.relative_to(world.where.folder.parent).parts[0] == "memory-state" for path in files)
 
 
+@pytest.mark.covers("DR-6")
+async def test_a_night_without_news_is_known(world: World, tmp_path: Path) -> None:
+    """Before the first dream there is news; after it only with another session or a line in the log."""
+    world.put("a.md", data("Something.", name="a"))
+    assert await world.dream().news()
+    await world.dream().dream("asked for", ())
+    world.clock.advance(2 * DAY)
+    assert not await world.dream().news()
+    world.past = [session(tmp_path, "s", "hello", at=world.clock.now())]
+    assert await world.dream().news()
+    world.past = ()
+    DailyLogs(world.where, world.files).add("something", world.clock.now())
+    assert await world.dream().news()
+
+
 @pytest.mark.covers("DR-3", "DR-5")
 async def test_instruction_files_are_compared_and_never_written(world: World, tmp_path: Path) -> None:
     """With the project's folder at hand its CLAUDE.md is read: the stale one of two is named, and the file keeps its bytes."""

@@ -131,7 +131,8 @@ def _told(done: Dreamt, *, as_json: bool) -> None:
 
 @dream_command.command("undo")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def undo_command(yes: bool) -> None:
+@JSON
+def undo_command(yes: bool, as_json: bool) -> None:
     """Take back the newest dream that is not taken back yet, all of it."""
     with dreams("structural") as ((_, memory, _),):
         memory.heads()
@@ -140,10 +141,13 @@ def undo_command(yes: bool) -> None:
         found = next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
         if found is None:
             raise NothingToDo("there is no dream to take back")
-        paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
-        sure(f"Take back “{found.why.what}” ({paths})?", yes=yes)
+        paths = [path for path in found.paths if path != INDEX_NAME]
+        sure(f"Take back “{found.why.what}” ({', '.join(paths)})?", yes=yes)
         memory.undo(found.id)
-    click.echo(f"taken back: {found.why.what} ({paths})")
+    if as_json:
+        show.json({"change": found.id, "what": found.why.what, "paths": paths})
+    else:
+        click.echo(f"taken back: {found.why.what} ({', '.join(paths)})")
 
 
 @dream_command.command("journal")
@@ -221,8 +225,8 @@ async def _night(found: list[tuple[str, Dream]]) -> list[tuple[str, Dreamt]]:
     for project, dream in found:
         try:
             verdict = await dream.gates()
-            # At night a day's one session is reason enough.
-            due = isinstance(verdict, Open) or verdict.gate == "sessions"
+            # At night a day's one session is reason enough, or a line in its log.
+            due = isinstance(verdict, Open) or (verdict.gate == "sessions" and await dream.news())
             done = await dream.dream("nightly run") if due else Dreamt(ran=False, why=verdict.why)
         except MemoristError as error:
             done = Dreamt(ran=False, why=str(error), failed=str(error))

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from memorist.auto_memory.changes import headline
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.index import Uses
+from memorist.auto_memory.topic import moment
 from memorist.dream.checks import Made, made
 from memorist.dream.gates import Host, Known, Look, Open, Shut, judge, others
 from memorist.dream.gather import found
 from memorist.dream.journal import Dreamt, counted
 from memorist.dream.lock.run import Blocked, DreamLock
+from memorist.dream.logs.run import DailyLogs
 from memorist.dream.look.run import Past, seen_sessions
 from memorist.dream.prompt import Material, Shown, shown, task
 from memorist.dream.settings import DreamSettings
@@ -115,6 +117,14 @@ class Dream:
         past = self._means.past()
         seen = await asyncio.to_thread(seen_sessions, past, self._means.place.files)
         return others(seen, current=self._means.session, since=since)
+
+    async def news(self) -> bool:
+        """Whether there is anything that the last dream could not know: another session, or a day's log that may have grown. Raises StoreError."""
+        last = self._lock.last()
+        if last is None or await self._others(last):
+            return True
+        logs = DailyLogs(self._means.place.where, self._means.place.files).newest(1)
+        return bool(logs) and logs[0][0] >= moment(last)[:10]
 
     async def dream(self, why: str, sessions: Sequence[str] | None = None, *, asked: bool = False, dry_run: bool = False) -> Dreamt:
         """Dream now, whatever the gates say, if nobody else does. `sessions` are those to learn from; None takes all since the last dream.
