@@ -46,7 +46,7 @@ class Month:
         for text in said:
             messages.append({"role": "user", "content": text})
             await self._turn(opened, messages)
-        await _settled(self)
+        await _settled(opened)
         await opened.close()
         os.utime(opened.layout.transcript, (self.clock.now(), self.clock.now()))
 
@@ -69,14 +69,14 @@ class Month:
         return {head.path: self.memory.folder.read(head.path).body for head in self.memory.heads()}
 
 
-async def _settled(month: Month) -> None:
+async def _settled(session: Session) -> None:
     """Give a dream that began at the end of a turn the time it takes; with none nothing is waited for."""
-    lock = month.memory.where.dream / "lock"
-    for _ in range(1_000):
+    dream = session._beside._dream
+    assert dream is not None
+    for _ in range(6_000):
+        if not dream._lane.busy:
+            return
         await asyncio.sleep(0.005)
-        if not lock.exists() or not lock.read_bytes():
-            break
-    await asyncio.sleep(0.01)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ async def test_a_dream_of_a_model_runs_beside_the_host_under_the_governor(tmp_pa
         await month._turn(session, messages)
         assert not month.dreams()
         answer.set()
-        await _settled(month)
+        await _settled(session)
         await session.close()
 
         assert [dream.way for dream in month.dreams()] == ["model"]
