@@ -30,13 +30,18 @@ def surviving(entries: Iterable[Entry]) -> list[Entry]:
     return _live(kept, following.stretches)
 
 
+def is_turn(message: Message) -> bool:
+    """Whether a message begins a turn of a transcript: a person, or another agent, spoke."""
+    return message.role == "user" and message.origin in (Origin.USER, Origin.AGENT)
+
+
 def _followed(entries: Iterable[Entry]) -> tuple[list[Entry], Turns]:
     """Markers whose messages were left out by their reader (`kept` is false) are history already."""
     kept, turns = list(entries), Turns()
     for place, entry in enumerate(kept):
         match entry:
             case Message():
-                typed = entry.role == "user" and entry.origin in (Origin.USER, Origin.AGENT)
+                typed = is_turn(entry)
                 turns.said(
                     place, typed=typed, context=not typed and entry.role in ("user", "developer", "system") and not entry.tool_results
                 )
