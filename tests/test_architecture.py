@@ -26,6 +26,7 @@ ORDER = [
     "forks",
     "events",
     "store",
+    "spend",
     "session_memory",
     "compaction",
     "auto_memory",
