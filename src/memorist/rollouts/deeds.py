@@ -18,6 +18,7 @@ from memorist.rollouts.evidence import pointer
 from memorist.rollouts.meaning import Act, act_of
 from memorist.rollouts.raw_memory import Bullet
 from memorist.rollouts.rows import OPEN_LIMIT, day
+from memorist.rollouts.scope import holds_everywhere
 from memorist.rollouts.task_note import CHECKS, ENDING, MOST_WORDS, SHIPPING, Asked, Run, TaskNote
 from memorist.session_memory.actions import Action, Asks, Changes, Proposes, Runs, action_of
 from memorist.session_memory.ledger_commands import CommandBook, Failure
@@ -237,16 +238,10 @@ _ASIDE = re.compile(
 )
 """Answers that decide nothing: going on, leaving it to the agent, a question back."""
 
-_EVERYWHERE = re.compile(
-    r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
-    r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
-    re.IGNORECASE,
-)
-
 
 def _preference(wish: Said, message: Message) -> Bullet:
     """What the person said for later, with its dates absolute. About the person, or said of all projects, it holds everywhere (RO-7)."""
-    everywhere = wish.kind == "user" or _EVERYWHERE.search(wish.quote) is not None
+    everywhere = holds_everywhere(wish.quote)
     made = _bullet(absolute(wish.text, message.timestamp), message)
     return Bullet(text=made.text, proof="said", date=made.date, evidence=made.evidence, scope="global" if everywhere else None)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory import evidence as told
 from memorist.core.tokens import BYTES_PER_TOKEN, estimate_text
@@ -52,6 +53,8 @@ PASSES = 4
 """Most parts that a long session is read in: what is older than that is chosen from, as in a single pass."""
 SMALLEST = 500
 """Tokens below which evidence is not cut down any further."""
+CUT_SHARE = 3
+"""Words of the person that do not fit are cut to one part in so many of what is left, rather than left out."""
 SHRINK = 0.6
 """Part of the budget that is tried next where the model does not say by how much the request was too long."""
 
@@ -131,9 +134,10 @@ class Rows:
         chosen: list[tuple[int, Row]] = []
         for tier in Tier:
             for number, row, size in reversed(self._kept[tier]):
-                if size <= left:
-                    left -= size
-                    chosen.append((number, row))
+                fits, taken = _fitted(row, size, left)
+                if taken <= left:
+                    left -= taken
+                    chosen.append((number, fits))
         chosen.sort(key=lambda pair: pair[0])
         return Selected(
             text=_rendered(chosen, self.count),
@@ -141,6 +145,14 @@ class Rows:
             shown=len(chosen),
             left_out=self.count - len(chosen),
         )
+
+
+def _fitted(row: Row, size: int, left: int) -> tuple[Row, int]:
+    """The row and its bytes; the person's words are cut where they do not fit, other rows are not."""
+    if size <= left or row.tier is not Tier.USER:
+        return row, size
+    cut = replace(row, text=cut_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN)))
+    return cut, row_bytes(cut)
 
 
 def row_bytes(row: Row) -> int:

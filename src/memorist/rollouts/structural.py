@@ -16,7 +16,8 @@ from memorist.rollouts.cleaning import cleaned
 from memorist.rollouts.deeds import Gathering
 from memorist.rollouts.evidence import pointer
 from memorist.rollouts.meaning import Act
-from memorist.rollouts.raw_memory import UNKNOWN, Bullet, Outcome, RawMemory, Scope, Task, render
+from memorist.rollouts.raw_memory import UNKNOWN, Bullet, Outcome, RawMemory, Task, render
+from memorist.rollouts.scope import own_scope, project_of
 from memorist.rollouts.summary import files_text, steps_of, summary_of
 from memorist.rollouts.task_note import CHECKS, SHIPPING, Run, TaskNote
 from memorist.session_memory.ledger_commands import Failure
@@ -131,7 +132,7 @@ def _task(note: TaskNote, thread: Thread, failures: Sequence[Failure]) -> Task:
         name=task_name(note),
         group=project_of(thread),
         outcome=outcome_of(note),
-        scope=scope_of(thread),
+        scope=own_scope(thread),
         cwd=cwd or UNKNOWN,
         preferences=tuple(note.preferences),
         knowledge=(*note.decided, *_worked(note), *_reported(note)),
@@ -159,16 +160,6 @@ def task_name(note: TaskNote) -> str:
             break
         name = f"{name} {part}"
     return shorten(name, NAME)
-
-
-def project_of(thread: Thread) -> str:
-    """The name of the project: the last part of its root."""
-    return re.split(r"[\\/]", (thread.repository or thread.cwd).rstrip("\\/"))[-1]
-
-
-def scope_of(thread: Thread) -> Scope:
-    """The repository, or, of a folder that belongs to none, that folder."""
-    return "directory" if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch else "repository"
 
 
 def _worked(note: TaskNote) -> list[Bullet]:
