@@ -14,6 +14,8 @@ _EVERYWHERE = re.compile(
     re.IGNORECASE,
 )
 
+_WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
+
 
 def holds_everywhere(words: str) -> bool:
     """Whether the person's words are about the person, or about all projects."""
@@ -21,8 +23,8 @@ def holds_everywhere(words: str) -> bool:
 
 
 def project_of(thread: Thread) -> str:
-    """The name of the project: the last part of its root."""
-    return re.split(r"[\\/]", (thread.repository or thread.cwd).rstrip("\\/"))[-1]
+    """The name of the project: the last part of its root, of a worktree's that of the repository it stands in."""
+    return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
 
 
 def own_scope(thread: Thread) -> Scope:
