@@ -121,27 +121,31 @@ class Gathering:
         act = act_of(words, first=not any(task.asked for task in self.tasks))
         if act is Act.COMMAND:
             return
+        wishes = [wish for wish in said(message) if wish.act != "forget"]
+        if act is Act.BEGINS and self.tasks and 2 * sum(len(wish.quote) for wish in wishes) > len(words):
+            act = Act.GOES_ON  # a rule for later is no task
         # Where nothing was done since the last request, this one is about the same.
         worked = bool(self.tasks) and (self.now.calls > 0 or len(self.now.asked) >= JOINED)
         task = self._begin() if act is Act.BEGINS and (worked or not self.tasks) else self.now
-        task.open_ending = False
-        task.date = task.date or day(message.timestamp)
-        asked = Asked(shorten(words, ASKED), message.line, day(message.timestamp), act)
-        if task.asked and asked.text.startswith(task.asked[-1].text.removesuffix(" …")[:60]) and len(task.asked[-1].text) > 20:
-            task.asked[-1] = asked  # the same words again, perhaps with more of them
-        elif len(task.asked) < MOST_WORDS:
-            task.asked.append(asked)
-        if act is Act.ACCEPTS:
-            task.accept_order = self.order
-        elif act is Act.CORRECTS:
-            task.complaint_order = self.order
-        wishes = [wish for wish in said(message) if wish.act != "forget"]
-        for wish in wishes:
-            task.preferences.append(_preference(wish, message))
+        self._heard(task, Asked(shorten(words, ASKED), message.line, day(message.timestamp), act))
+        task.preferences += [_preference(wish, message) for wish in wishes]
         if act is Act.CORRECTS and not wishes:
             task.corrected.append(_bullet(f"The user put it right: “{shorten(words, 280)}”", message))
         for link in _LINK.findall(words[:20_000])[:8]:
             task.links.setdefault(link[:300].rstrip(".,;:"), message.line)
+
+    def _heard(self, task: TaskNote, asked: Asked) -> None:
+        """The person spoke: note the words, and what they do to the task."""
+        task.open_ending = False
+        task.date = task.date or asked.date
+        if task.asked and asked.text.startswith(task.asked[-1].text.removesuffix(" …")[:60]) and len(task.asked[-1].text) > 20:
+            task.asked[-1] = asked  # the same words again, perhaps with more of them
+        elif len(task.asked) < MOST_WORDS:
+            task.asked.append(asked)
+        if asked.act is Act.ACCEPTS:
+            task.accept_order = self.order
+        elif asked.act is Act.CORRECTS:
+            task.complaint_order = self.order
 
     def _said(self, text: str, line: int) -> None:
         self.spoke = True

@@ -43,7 +43,7 @@ _GO_WORDS = frozenset(
 _SHIPS = re.compile(r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE)
 _PRAISES = re.compile(
     r"(?:ok(?:ay)?,? |yes,? |yeah,? |ah,? |oh,? )?(?:thanks|thank you|thx|ty\b|perfect|great|awesome|nice|excellent|amazing|brilliant|lovely"
-    r"|(?:it|that|this|everything|all)(?: now)? works\b|works (?:now|great|fine|well|perfectly)|looks (?:good|great|fine|right)|lgtm|love it|well done"
+    r"|(?:it|that|this|everything|all)(?: now)? works\b|works\b|looks (?:good|great|fine|right)|lgtm|love it|well done"
     r"|good (?:job|work|catch)|谢谢|多谢|很好|完美|太好了|可以了|没问题了)",
     re.IGNORECASE,
 )
@@ -69,6 +69,8 @@ _JOINS = re.compile(
     r"|can (?:you|we) also|另外|还有|然后|接着|顺便|为什么)(?![\w-])",
     re.IGNORECASE,
 )
+_REQUESTS = re.compile(r"(?:can|could|would|will) you (?!also\b)|please ", re.IGNORECASE)
+"""A request in the form of a question."""
 _WORD = re.compile(r"[\w'’]+|[\u4e00-\u9fff]")
 _LINK = re.compile(r"https?://\S+")
 
@@ -85,7 +87,7 @@ def act_of(text: str, *, first: bool) -> Act:
         return Act.ACCEPTS
     if len(words) <= SHORT and set(words) <= _GO_WORDS:
         return Act.GOES_ON
-    if CORRECTS.match(plain) or _WRONG.match(plain) or (len(words) <= 3 * ASIDE and _WRONG_THEN.search(plain)):
+    if _corrects(plain, words):
         return Act.CORRECTS
     return Act.GOES_ON if _is_aside(plain, words) else Act.BEGINS
 
@@ -96,8 +98,16 @@ def _accepts(text: str, words: list[str]) -> bool:
     return (len(words) <= SHORT and _SHIPS.search(text) is not None) or (len(words) <= 2 * SHORT and _PRAISES.match(text) is not None)
 
 
+def _corrects(text: str, words: list[str]) -> bool:
+    if CORRECTS.match(text) or _WRONG.match(text):
+        return True
+    praised = len(words) <= ASIDE and _PRAISES.match(text) and _DOUBTS.search(text)
+    return bool(praised) or (len(words) <= 3 * ASIDE and _WRONG_THEN.search(text) is not None)
+
+
 def _is_aside(text: str, words: list[str]) -> bool:
     """A short question, or an addition that names itself as one. What brings a link of its own is a matter of its own."""
     if _LINK.search(text) and len(words) > 2:
         return False
-    return (len(words) <= ASIDE and text.endswith("?")) or len(words) <= 3 or (len(words) <= 3 * ASIDE and _JOINS.match(text) is not None)
+    asks = text.endswith("?") and not (_REQUESTS.match(text) and len(words) > SHORT)
+    return (len(words) <= ASIDE and asks) or len(words) <= 3 or (len(words) <= 3 * ASIDE and _JOINS.match(text) is not None)

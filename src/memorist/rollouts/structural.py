@@ -28,6 +28,8 @@ from memorist.store.thread import Extracted, Thread
 
 TASKS = 12
 """Tasks of one raw memory: those that say most, in their order."""
+CARRIED = 100
+"""Preferences of tasks that are not told, kept with the last that is; the newest."""
 PROVEN = 6
 """Commands that worked, and failures, of one task."""
 NAME = 110
@@ -67,8 +69,11 @@ def structural(gathered: Gathering, thread: Thread) -> Stage:
     notes = [task for task in gathered.tasks if task.asked]
     if not notes or not gathered.spoke:
         return Stage(RawMemory())
-    chosen = {id(each) for each in sorted(notes, key=lambda each: -each.weight)[:TASKS]}
+    chosen = {id(each) for each in sorted(notes, key=lambda each: (-each.weight, -each.number))[:TASKS]}
     kept = [each for each in notes if id(each) in chosen]
+    # What the person said for later is never lost with the task in which it was said.
+    carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
+    kept[-1].preferences = [*carried[-CARRIED:], *kept[-1].preferences]
     tasks = [_task(each, thread, [failure for failure in gathered.commands.failures if failure.turn == each.number]) for each in kept]
     memory = cleaned(
         RawMemory(
@@ -80,6 +85,8 @@ def structural(gathered: Gathering, thread: Thread) -> Stage:
             tasks=tuple(tasks),
         )
     )
+    if memory.empty:
+        return Stage(RawMemory())
     steps = [steps_of(each, thread.cwd) for each in kept]
     return Stage(memory, summary_of(memory, thread, steps), slug_of(memory.tasks[0].name if memory.tasks else ""))
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.context.rollback import taken_back
+from memorist.core.messages import Message
 from memorist.formats.recognise import read
-from memorist.formats.recorded import Entry, Head, Lines, RolledBack
+from memorist.formats.recorded import Entry, Head, Lines, Mend, RolledBack
 from memorist.rollouts.deeds import Gathering
 from memorist.rollouts.evidence import Rows, Tier, parts, row_bytes
 from memorist.rollouts.rows import RowMaker
@@ -68,11 +70,14 @@ def live(lines: Lines) -> Iterator[Entry]:
         return
     stretches = iter(taken_back(read(lines)) if _has_markers(lines) else ())
     first, after = next(stretches, (-1, -1))
+    number = 1
     for place, entry in enumerate(entries, 1):
+        number += not isinstance(entry, Mend)
         while 0 <= after <= place:
             first, after = next(stretches, (-1, -1))
         if not first <= place < after:
-            yield entry
+            # Its messages may tell the line of another file, which they were first read from.
+            yield replace(entry, line=number) if isinstance(entry, Message) else entry
 
 
 def _has_markers(lines: Lines) -> bool:
