@@ -66,7 +66,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
 
     raw_memory: str
     rollout_summary: str
-    rollout_slug: str | None = None
+    rollout_slug: str | None
 
     @property
     def empty(self) -> bool:
@@ -140,7 +140,7 @@ def _half(answer: Answer) -> str:
         return ""
     if not (answer.raw_memory.strip() and answer.rollout_summary.strip()):
         return "one of `raw_memory` and `rollout_summary` is empty and the other is not."
-    return "" if parse(answer.raw_memory).tasks else "its `raw_memory` names no task."
+    return "" if any(task.name for task in parse(answer.raw_memory).tasks) else "its `raw_memory` names no task."
 
 
 def judged(answer: Answer, said: Evidence, known: RawMemory, thread: Thread) -> Judged:
@@ -167,8 +167,15 @@ def judged(answer: Answer, said: Evidence, known: RawMemory, thread: Thread) -> 
 
 def with_said(tasks: Sequence[Task], known: RawMemory) -> list[Task]:
     """The tasks with what the person said outright and the model left out, in the last of them."""
-    there = " ".join(plain(bullet.text) for task in tasks for bullet in task.preferences)
-    missing = [bullet for task in known.tasks for bullet in task.preferences if plain(bullet.text) not in there]
+    there = [bullet.text for task in tasks for bullet in task.preferences if bullet.proof == "said"]
+    quotes = [plain(quote) for text in there for quote in _QUOTED.findall(text)]
+    whole = " ".join(map(plain, there))
+    missing = [
+        bullet
+        for task in known.tasks
+        for bullet in task.preferences
+        if (words := plain(bullet.text)) not in whole and not any(quote in words for quote in quotes)
+    ]
     if not missing or not tasks:
         return list(tasks)
     return [*tasks[:-1], replace(tasks[-1], preferences=(*tasks[-1].preferences, *missing))]
