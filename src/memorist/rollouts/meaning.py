@@ -26,6 +26,8 @@ class Act(StrEnum):
 
 SHORT = 8
 """Words of the longest message that only accepts or only says to go on."""
+READ = 2_000
+"""Characters of a message that are looked at."""
 ASIDE = 14
 """Words of the longest question or addition that belongs to what is under way."""
 
@@ -77,7 +79,7 @@ _LINK = re.compile(r"https?://\S+")
 
 def act_of(text: str, *, first: bool) -> Act:
     """What a typed message does; `first` for one before which nothing was asked."""
-    plain = text.strip()
+    plain = text[:READ].strip()
     if _BARE.fullmatch(plain):
         return Act.COMMAND
     words = _WORD.findall(_LINK.sub("", plain).casefold())

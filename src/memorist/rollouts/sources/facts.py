@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 
 import msgspec
@@ -21,6 +21,8 @@ from memorist.store.thread import Mode
 
 LOOKED_AT = 400
 """Lines at the beginning of a file that are read to tell what it is about."""
+LOOKED_AT_BYTES = 4_000_000
+"""Bytes of them at most, and one line more."""
 WORDS = 160
 """Characters of the person's first words."""
 
@@ -29,15 +31,16 @@ _MODE = re.compile(rb'"memory_mode"\s*:\s*"(\w{1,20})"')
 _BY_AGENT = ("subagent", "sub_agent", "internal", "memory_consolidation")
 
 
-class Begins:
-    """The first lines of some lines; goes through them anew each time."""
-
-    def __init__(self, lines: Iterable[Line], most: int = LOOKED_AT) -> None:
-        self._lines = lines
-        self._most = most
-
-    def __iter__(self) -> Iterator[Line]:
-        return islice(iter(self._lines), self._most)
+def begins(lines: Iterable[Line]) -> list[Line]:
+    """The first lines, as many as are looked at."""
+    found: list[Line] = []
+    size = 0
+    for line in islice(iter(lines), LOOKED_AT):
+        found.append(line)
+        size += len(line.data)
+        if size > LOOKED_AT_BYTES:
+            break
+    return found
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -81,11 +84,11 @@ _meta = msgspec.json.Decoder(_Meta).decode
 
 def facts(lines: Iterable[Line]) -> Facts:
     """The facts of a session from its beginning. Raises UnreadableSession for a file that is none."""
-    begins = Begins(lines)
-    recognise(begins)
+    first = begins(lines)
+    recognise(first)
     head: Head | None = None
     words = ""
-    for entry in read(begins):
+    for entry in read(first):
         if isinstance(entry, Head):
             head = entry
         elif isinstance(entry, Message) and (typed := typed_words(entry)) and act_of(typed, first=True) is not Act.COMMAND:
@@ -93,7 +96,7 @@ def facts(lines: Iterable[Line]) -> Facts:
             break
     if head is None:
         raise UnreadableSession("The file holds no beginning of a session.")
-    source, why_not, mode = _origin(begins, head.format)
+    source, why_not, mode = _origin(first, head.format)
     return Facts(head=head, source=source, first_words=words, mode=mode, why_not=why_not)
 
 
@@ -138,6 +141,8 @@ def _claude(lines: Iterable[Line]) -> tuple[str, str, Mode]:
             continue
         entrypoint = entrypoint or first.entrypoint or ""
         side, main = side or bool(first.side), main or not first.side
+        if main and entrypoint:
+            break
     why_not = "it is the work of a sub-agent, which its parent's session tells of" if side and not main else ""
     return entrypoint[:60].lower(), why_not, "enabled"
 
