@@ -33,6 +33,7 @@ BENCHES = {
     "context": "context",
     "manifest": "manifest",
     "spend": "spending",
+    "rollouts-stage-one": "rollouts_stage_one",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 
