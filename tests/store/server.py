@@ -30,8 +30,20 @@ def postgres() -> Iterator[str]:
     data = base / "data"
     trust = ["--auth=trust", "--username=tests", "--no-sync", "--encoding=UTF8", "--no-locale"]
     subprocess.run([programs / "initdb", "-D", data, *trust], user=user, check=True, capture_output=True, cwd=base)
-    server = [programs / "postgres", "-D", data, "-k", base, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=60"]
-    ready = [programs / "pg_isready", "-h", base, "-U", "tests", "-q"]
+    server: list[str | Path] = [
+        programs / "postgres",
+        "-D",
+        data,
+        "-k",
+        base,
+        "-c",
+        "listen_addresses=",
+        "-c",
+        "fsync=off",
+        "-c",
+        "max_connections=60",
+    ]
+    ready: list[str | Path] = [programs / "pg_isready", "-h", base, "-U", "tests", "-q"]
     with subprocess.Popen(server, user=user, cwd=base, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         try:
             subprocess.run(

@@ -118,7 +118,7 @@ def in_schema(address: str) -> str:
 @functools.lru_cache(maxsize=200)
 def _translated(statement: str) -> LiteralString:
     """The statement with values named as psycopg does it. All statements are ours; none holds a text from outside."""
-    return cast("LiteralString", _NAMED.sub(r"%(\1)s", statement))
+    return _NAMED.sub(r"%(\1)s", statement)
 
 
 @contextlib.contextmanager
@@ -127,4 +127,6 @@ def _told(verb: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise StoreError(f"cannot {verb} the state of past sessions in PostgreSQL ({lines[0]}); check the server and the setting `state`") from error
+        raise StoreError(
+            f"cannot {verb} the state of past sessions in PostgreSQL ({lines[0]}); check the server and the setting `state`"
+        ) from error

@@ -40,6 +40,7 @@ _BEHIND = (
     _JOINED + " where coalesce(extracts.updated, -1) < threads.updated and coalesce(jobs.last_success, -1) < threads.updated" + _NEWEST
 )
 _STANDINGS = _JOINED + _NEWEST
+_ONE = _JOINED + " where threads.id = :id"
 _ALL = 2**62
 """More rows than there can be: SQLite's way to say no limit (-1) is not PostgreSQL's."""
 
@@ -78,7 +79,13 @@ def threads(state: State) -> list[Thread]:
 def standings(state: State, *, limit: int | None = None, behind: bool = False) -> list[Standing]:
     """Threads and how far stage one has got with each, newest first; `behind`: only those that are not up to date, so that these fill the limit."""
     rows = state.read(_BEHIND if behind else _STANDINGS, {"limit": limit if limit is not None else _ALL})
-    return [Standing(thread=_thread(row), done=_later(row["extracted"], row["reached"])) for row in rows]
+    return [_standing(row) for row in rows]
+
+
+def standing_of(state: State, thread: str) -> Standing | None:
+    """One thread and how far stage one has got with it; None when there is no such thread."""
+    rows = state.read(_ONE, {"id": thread})
+    return _standing(rows[0]) if rows else None
 
 
 def put(state: State, extracted: Extracted) -> bool:
@@ -164,6 +171,10 @@ def restore(state: State, found: Sequence[Kept]) -> int:
 
 def _thread(row: Mapping[str, Any]) -> Thread:
     return Thread(**{name: row[name] for name in Thread.__struct_fields__})
+
+
+def _standing(row: Mapping[str, Any]) -> Standing:
+    return Standing(thread=_thread(row), done=_later(row["extracted"], row["reached"]))
 
 
 def _later(first: int | None, second: int | None) -> int | None:
