@@ -41,6 +41,21 @@ _KEEP = (
     " finished = excluded.finished, succeeded = excluded.succeeded, last_success = excluded.last_success, retry_at = excluded.retry_at,"
     " last_error = excluded.last_error"
 )
+_REACHED = (
+    "select coalesce((select updated from extracts where thread = :thread), -1) as extracted,"
+    " coalesce((select last_success from jobs where kind = 'extract' and key = :thread), -1) as reached"
+)
+_FINISH = (
+    "update jobs set status = 'done', token = null, lease_until = null, finished = :now, succeeded = :now,"
+    " last_success = coalesce(:reached, last_success), last_error = null, retry_at = null"
+    " where kind = :kind and key = :key and status = 'running' and token = :token"
+)
+_ASK = (
+    "insert into jobs (kind, key, status, watermark, retries_left) values ('consolidate', :key, 'pending', :watermark, :retries)"
+    " on conflict (kind, key) do update set status = case when jobs.status = 'running' then jobs.status else 'pending' end,"
+    " watermark = case when excluded.watermark > jobs.watermark then excluded.watermark else jobs.watermark + 1 end,"
+    " retries_left = excluded.retries_left"
+)
 _HELD = "select * from jobs where kind = :kind and key = :key and status = 'running' and token = :token"
 
 
@@ -49,11 +64,12 @@ def claim_extraction(state: State, thread: str, watermark: int, *, worker: str, 
 
     Raises StoreError.
     """
+    seen = state.read(_REACHED, {"thread": thread})[0]
+    if max(seen["extracted"], seen["reached"]) >= watermark:
+        # Without the writer's lock: most of what a scan tries is done already.
+        return Refused(key=thread, why="up to date")
     with state.transaction():
         now = state.now()
-        extract = state.read("select updated from extracts where thread = :thread", {"thread": thread})
-        if extract and extract[0]["updated"] >= watermark:
-            return Refused(key=thread, why="up to date")
         job = _unheld(state, _job(state, "extract", thread), worker, terms, now) or _new("extract", thread, watermark, terms)
         others = sum(alive(each, terms, now) for each in _running(state) if each.key != thread)
         return refuse_extraction(job, watermark, running=others, terms=terms, now=now) or _take(state, job, watermark, worker, terms)
@@ -79,16 +95,14 @@ def renew(state: State, claim: Claimed, terms: Terms) -> bool:
 def finish_extraction(state: State, claim: Claimed, extracted: Extracted, terms: Terms) -> Finish:
     """Keep what stage one made of a thread, and ask for a consolidation when that changes anything. Raises StoreError."""
     with state.transaction():
-        job = _held(state, claim)
-        if job is None:
-            return "lost"
         mode = state.read("select mode from threads where id = :id", {"id": claim.key})
-        if mode and mode[0]["mode"] != "enabled":
-            # Its watermark is not recorded: a session that is allowed again is due again.
-            _finish(state, job, None)
-            return "unwanted"
+        wanted = not mode or mode[0]["mode"] == "enabled"
         done = max(claim.watermark, extracted.updated)
-        _finish(state, job, done)
+        # The watermark of what is not wanted is not recorded: a session that is allowed again is due again.
+        if not _finish(state, claim, done if wanted else None):
+            return "lost"
+        if not wanted:
+            return "unwanted"
         if extracted.empty:
             if take_out(state, claim.key):
                 ask(state, done, terms)
@@ -105,10 +119,8 @@ def finish_consolidation(state: State, claim: Claimed, used: Sequence[Extracted]
     Raises StoreError.
     """
     with state.transaction():
-        job = _held(state, claim)
-        if job is None:
+        if not _finish(state, claim, max([claim.watermark, *(each.updated for each in used)])):
             return False
-        _finish(state, job, max([claim.watermark, *(each.updated for each in used)]))
         state.change("update extracts set selected = 0, selected_updated = null where selected = 1")
         state.change_each(
             "update extracts set selected = 1, selected_updated = updated where thread = :thread and updated = :updated",
@@ -230,11 +242,10 @@ def _take(state: State, job: Job, watermark: int, worker: str, terms: Terms) -> 
     return claim
 
 
-def _finish(state: State, job: Job, watermark: int | None) -> None:
-    now = state.now()
-    reached = job.last_success if watermark is None else max(watermark, job.last_success or 0)
-    done = msgspec.structs.replace(job, status="done", token=None, lease_until=None, finished=now, succeeded=now, last_success=reached)
-    _keep(state, msgspec.structs.replace(done, last_error=None, retry_at=None))
+def _finish(state: State, claim: Claimed, reached: int | None) -> bool:
+    """False when the claim is not held any more."""
+    values = {"now": state.now(), "reached": reached, "kind": claim.kind, "key": claim.key, "token": claim.token}
+    return bool(state.change(_FINISH, values))
 
 
 def ask(state: State, watermark: int, terms: Terms) -> None:
@@ -242,13 +253,7 @@ def ask(state: State, watermark: int, terms: Terms) -> None:
 
     A delay after a failure stands: new extracts must not make a failing consolidation run without pause.
     """
-    job = _job(state, "consolidate", GLOBAL)
-    if job is None:
-        _keep(state, _new("consolidate", GLOBAL, watermark, terms))
-        return
-    status: Literal["running", "pending"] = "running" if job.status == "running" else "pending"
-    newer = watermark if watermark > job.watermark else job.watermark + 1
-    _keep(state, msgspec.structs.replace(job, status=status, watermark=newer, retries_left=terms.retries))
+    state.change(_ASK, {"key": GLOBAL, "watermark": watermark, "retries": terms.retries})
 
 
 def _record(state: State, job: Job, now: int, reason: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from memorist.rollouts.work.run import Means, consolidate_once, eligible_threads, ended, extract_one, worker_name
 from memorist.rollouts.working import Done, Pace
-from memorist.store.claims import GLOBAL, Kind, Refused, alive
+from memorist.store.claims import GLOBAL, Kind, Refused
 from memorist.store.jobs import jobs
 from memorist.store.rollouts import prune, standing_of
 from memorist.store.task_queue import Perform, TaskQueue
@@ -60,7 +60,7 @@ def performing(means: Means, pace: Pace) -> Perform:
 
     async def perform(kind: Kind, key: str, task: str) -> float | None:
         if kind == "consolidate":
-            if any(job.kind == "extract" and alive(job, means.terms, means.state.now()) for job in jobs(means.state)):
+            if _extracting(means, pace):
                 # Six hours pass after a consolidation: what is nearly extracted is worth a wait.
                 return pace.settle
             return _again(means, await consolidate_once(means, worker=task))
@@ -73,6 +73,12 @@ def performing(means: Means, pace: Pace) -> Perform:
         return _again(means, outcome)
 
     return perform
+
+
+def _extracting(means: Means, pace: Pace) -> bool:
+    """Whether somebody is at an extraction, or was until lately: a dead worker's is begun again within two looks."""
+    since = means.state.now() - 2 * (pace.stalled + pace.sweep)
+    return any(job.kind == "extract" and job.status == "running" and (job.lease_until or 0) > since for job in jobs(means.state))
 
 
 def _again(means: Means, outcome: Done | Refused) -> float | None:

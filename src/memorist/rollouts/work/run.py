@@ -63,12 +63,15 @@ def eligible_threads(means: Means) -> list[Thread]:
     return [verdict.thread for verdict in verdicts if verdict.eligible]
 
 
-async def work(means: Means, stop: asyncio.Event, *, once: bool = False) -> None:
-    """Do jobs until `stop` is set, or with `once` until nothing can be claimed. What is at work then is given back. Raises StoreError."""
+async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None, once: bool = False) -> None:
+    """Do jobs, `at_once` at a time (None: as many as may run), until `stop` is set, or with `once` until nothing can be claimed.
+
+    What is at work then is given back. Raises StoreError.
+    """
     stopping = asyncio.ensure_future(stop.wait())
     try:
         while not stop.is_set():
-            turn = asyncio.ensure_future(one_round(means, worker_name()))
+            turn = asyncio.ensure_future(one_round(means, worker_name(), at_once=at_once))
             await asyncio.wait({turn, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
                 await ended(turn)
@@ -81,7 +84,7 @@ async def work(means: Means, stop: asyncio.Event, *, once: bool = False) -> None
         stopping.cancel()
 
 
-async def one_round(means: Means, worker: str) -> None:
+async def one_round(means: Means, worker: str, *, at_once: int | None = None) -> None:
     """Extract what is eligible, as many at a time as may run, and then consolidate. Raises StoreError."""
     prune(means.state, means.settings.unused_days)
     waiting = deque(eligible_threads(means))
@@ -95,7 +98,7 @@ async def one_round(means: Means, worker: str) -> None:
 
     try:
         async with asyncio.TaskGroup() as group:
-            for number in range(min(means.settings.running, len(waiting))):
+            for number in range(min(at_once or means.settings.running, len(waiting))):
                 group.create_task(runner(number))
     except* MemoristError as errors:
         raise errors.exceptions[0] from None
