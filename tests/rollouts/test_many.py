@@ -21,9 +21,9 @@ from memorist.store.jobs import claim_consolidation, exhausted, fail, failures, 
 from memorist.store.postgres import PostgresState
 from memorist.store.rollouts import count_uses, keep_threads, kept, known_files, prune, reset, standings, threads
 from memorist.testing.clock import FrozenClock
+from memorist.testing.postgres import postgres
 from rollouts.stages import SETTINGS, Scripted, means
 from store.claiming import DAY, NOW, TERMS, claim, extract, refused, thread
-from store.server import postgres
 
 TESTS = Path(__file__).parents[1]
 
@@ -88,7 +88,7 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(address: str
     """Every session is kept once; what the dead one held is found again, and is on record; the consolidation holds all of it."""
     state, log = PostgresState(address), tmp_path / "log"
     log.touch()
-    ids = [f"t{number:02}" for number in range(16)]
+    ids = [f"t{number:02}" for number in range(10)]
     keep_threads(state, [thread(id, updated=state.now() - DAY) for id in ids])
     child = [sys.executable, "-m", "rollouts.worker_child", address, str(log), "0.4", "2"]
     workers = [subprocess.Popen(child, cwd=TESTS) for _ in range(2)]

@@ -10,6 +10,7 @@ import click
 from memorist.cli import show
 from memorist.configuration import load_settings
 from memorist.settings import flat
+from memorist.store.opening import shown
 
 
 @click.group()
@@ -23,7 +24,7 @@ def config() -> None:
 def show_settings(source: bool, as_json: bool) -> None:
     """Show every setting and its value."""
     resolved = load_settings(os.environ, project=Path.cwd())
-    values = flat(resolved.settings)
+    values = flat(resolved.settings) | {"state": shown(resolved.settings.state)}
     sources = {key: resolved.sources.get(key, "default") for key in values}
     if as_json:
         show.json({"settings": values, "sources": sources, "ignored": resolved.ignored})

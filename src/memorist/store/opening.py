@@ -10,6 +10,7 @@ from memorist.errors import SettingsError
 from memorist.store.state import SQLITE, State, open_sqlite_state
 
 _ADDRESS = re.compile(r"postgres(ql)?://")
+_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=password=)[^&\s]+")
 
 
 def open_state(setting: str, database: Path) -> State:
@@ -31,3 +32,8 @@ def shared(setting: str) -> bool:
     if not _ADDRESS.match(setting):
         raise SettingsError(f"the setting `state` is {SQLITE} or postgresql://host/name")
     return True
+
+
+def shown(setting: str) -> str:
+    """The setting as it may be shown: without a password."""
+    return _PASSWORD.sub("…", setting)

