@@ -22,6 +22,23 @@ from memorist.store.thread import Thread
 from rollouts.stages import Scripted
 
 
+@pytest.mark.parametrize(
+    ("setting", "without"),
+    [
+        ("sqlite", "sqlite"),
+        ("postgresql://me@db/shop", "postgresql://me@db/shop"),
+        ("postgresql://me:" + "hush" + "@db:5432/shop", "postgresql://me:…@db:5432/shop"),
+        ("postgresql://db/shop?user=me&password=" + "hush" + "&sslmode=require", "postgresql://db/shop?user=me&password=…&sslmode=require"),
+    ],
+)
+def test_a_password_in_the_setting_is_not_shown(setting: str, without: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`config show` prints the address without it."""
+    monkeypatch.setenv("MEMORIST_STATE", setting)
+    ran = CliRunner().invoke(commands, ["config", "show", "--json"])
+
+    assert json.loads(ran.stdout)["settings"]["state"] == without
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with two finished sessions, and stages that follow a script; `broken` fails."""
@@ -72,8 +89,8 @@ def test_a_person_reads_why_a_job_waits(home: Path) -> None:
 
     assert ran.exit_code == 0
     assert [line.split()[:3] for line in ran.stdout.splitlines()] == [
-        ["backoff", "extract", "broken"],
-        ["cooldown", "consolidate", "global"],
+        ["backoff", "extract", "broken,"],
+        ["cooldown", "consolidate", "global,"],
     ]
     assert ran.stdout.count(" UTC") == 2
     assert "(overloaded)" in ran.stdout

@@ -148,6 +148,22 @@ async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(addre
     watch.close()
 
 
+@pytest.mark.covers("RO-10")
+async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> None:
+    """Extractions and the consolidation of them, in one worker that then goes home; a second one finds nothing."""
+    state = PostgresState(address)
+    keep_threads(state, [thread(f"t{number}", updated=state.now() - DAY) for number in range(5)])
+    told: list[Told] = []
+    scripted = Scripted(state, seconds=0.05)
+    for _ in range(2):
+        await work_together(means(state, scripted, told), address, asyncio.Event(), pace=Pace(), at_once=2, once=True)
+
+    assert sorted(each.outcome for each in told if isinstance(each, Done)) == ["consolidated", *["kept"] * 5]
+    assert all(each.selected for each in kept(state))
+    assert len(kept(state)) == 5
+    state.close()
+
+
 def test_a_server_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     """It names the setting, and nothing of the password."""
     with pytest.raises(StoreError, match="setting `state`") as caught:

@@ -32,6 +32,9 @@ async def work_together(means: Means, address: str, stop: asyncio.Event, *, pace
         failed = [task.exception() for task in (working, sweeping) if task.done()]
         await ended(working)
         await ended(sweeping)
+        if once and not stop.is_set() and not any(failed):
+            # The queue's own may wait for extractions that have ended by now, and would come back after this worker is gone.
+            await consolidate_once(means, worker=worker_name())
         for error in failed:
             if error is not None:
                 raise error

@@ -47,10 +47,6 @@ class Means(Struct, frozen=True, kw_only=True):
     """Id of the session that is running, which is left alone."""
 
 
-class ClaimLost(MemoristError):
-    """The lease ran out and another worker has the job; what was made is thrown away."""
-
-
 def worker_name() -> str:
     """A name that no other worker has: machine, process, and a few digits of chance."""
     return f"{platform.node() or 'host'}:{os.getpid()}:{secrets.token_hex(3)}"
@@ -137,25 +133,21 @@ def _waits(means: Means, kind: Kind, refused: Refused) -> Refused:
 
 
 async def _done(means: Means, claim: Claimed, job: Callable[[], Awaitable[Outcome]]) -> Done:
-    start, reason = means.clock.monotonic(), ""
+    start = means.clock.monotonic()
     try:
-        outcome = await _alive(means, claim, job())
+        task = await _alive(means, claim, job())
+        error = task.exception() if task else None
     except asyncio.CancelledError:
         release(means.state, claim)
         _tell(means, claim, start, "released", "the worker was stopped")
         raise
-    except ClaimLost as error:
-        outcome, reason = "lost", str(error)
-    except MemoristError as error:
-        outcome, reason = _failed(means, claim, str(error))
-    except Exception as error:  # noqa: BLE001 - see below
-        # A stage is handed in; whatever is wrong with it must not take the worker and its other jobs down, and is on record with its name.
-        outcome, reason = _failed(means, claim, f"{type(error).__name__}: {error}")
-    return _tell(means, claim, start, outcome, reason)
-
-
-def _failed(means: Means, claim: Claimed, reason: str) -> tuple[Outcome, str]:
-    return ("failed" if fail(means.state, claim, reason, means.terms) else "lost"), reason
+    if task is None:
+        return _tell(means, claim, start, "lost", "its lease ran out, and another worker has taken it over")
+    if error is None:
+        return _tell(means, claim, start, task.result(), "")
+    # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs down, and is on record with its name.
+    reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
+    return _tell(means, claim, start, "failed" if fail(means.state, claim, reason, means.terms) else "lost", reason)
 
 
 def _tell(means: Means, claim: Claimed, start: float, outcome: Outcome, reason: str) -> Done:
@@ -164,17 +156,16 @@ def _tell(means: Means, claim: Claimed, start: float, outcome: Outcome, reason: 
     return done
 
 
-async def _alive(means: Means, claim: Claimed, job: Awaitable[T]) -> T:
-    """Work and give signs of life; raises ClaimLost when the job is another's by then."""
+async def _alive(means: Means, claim: Claimed, job: Awaitable[T]) -> asyncio.Future[T] | None:
+    """Work and give signs of life. Gives the work when it is over, however that went, or None when the job is another's by then."""
     task = asyncio.ensure_future(job)
     beat = asyncio.ensure_future(_beat(means, claim))
     try:
         await asyncio.wait({task, beat}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
-            return task.result()
-        await ended(task)
+            return task
         beat.result()
-        raise ClaimLost("its lease ran out, and another worker has taken it over")
+        return None
     finally:
         await ended(task)
         await ended(beat)

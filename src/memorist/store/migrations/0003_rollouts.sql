@@ -33,8 +33,6 @@ create table extracts (
   selected_updated bigint
 );
 
-create index extracts_by_updated on extracts (updated, thread);
-
 create table jobs (
   kind text not null,
   key text not null,
@@ -54,7 +52,7 @@ create table jobs (
   primary key (kind, key)
 );
 
-create index jobs_by_status on jobs (kind, status, lease_until);
+create index jobs_running on jobs (kind, key) where status = 'running';
 
 create table failures (
   kind text not null,
