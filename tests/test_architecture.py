@@ -83,6 +83,7 @@ EDGES = (
 WORLD = {
     "asyncio", "fcntl", "glob", "http", "httpx", "io", "os", "random", "secrets", "shutil", "signal", "socket", "sqlite3", "subprocess",
     "tempfile", "threading", "time", "urllib", "anthropic", "openai", "xllamacpp",
+    "procrastinate", "psycopg",
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
 EXEMPTIONS = 11

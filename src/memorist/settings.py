@@ -47,6 +47,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Folder of all data."""
     model: str = "structural"
     """The model for background work: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME@BASE_URL`, `local`, or `structural` for none."""
+    state: str = "sqlite"
+    """Where past sessions and the work on them are recorded: `sqlite` (in the home folder) or `postgresql://host/name` (for several machines)."""
     session_memory: SessionMemorySettings = SessionMemorySettings()
     models: ModelSettings = ModelSettings()
     forks: ForkLimits = ForkLimits()

@@ -32,6 +32,7 @@ class MemoristCommands(Commands):
         "replay": "memorist.cli.replay:replay",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
+        "worker": "memorist.cli.worker:worker",
     }
 
 
