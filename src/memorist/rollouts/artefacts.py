@@ -63,7 +63,7 @@ def stem(extracted: Extracted) -> str:
     # The first 48 bits of a version 7 UUID are milliseconds since the epoch.
     seconds = (known.int >> 80) // 1000 if known is not None and known.version == 7 else extracted.updated
     slug = re.sub(r"[^a-z0-9]", "_", extracted.slug.lower())[:SLUG].rstrip("_")
-    return "-".join(filter(None, (_at(seconds).strftime("%Y-%m-%dT%H-%M-%S"), _hash(extracted.thread, known), slug)))
+    return "-".join(filter(None, (_at(seconds).strftime("%Y-%m-%dT%H-%M-%S"), short_mark(extracted.thread), slug)))
 
 
 def _uuid(text: str) -> uuid.UUID | None:
@@ -73,10 +73,11 @@ def _uuid(text: str) -> uuid.UUID | None:
         return None
 
 
-def _hash(text: str, known: uuid.UUID | None) -> str:
-    """The low 32 bits of a UUID, or of a rolling hash of other ids, in base 62."""
+def short_mark(thread: str) -> str:
+    """Four signs for a session: the low 32 bits of a UUID, or of a rolling hash of other ids, in base 62."""
+    known = _uuid(thread)
     number = 0 if known is None else known.int & 0xFFFFFFFF
-    for byte in () if known is not None else text.encode("utf-8", "surrogatepass"):
+    for byte in () if known is not None else thread.encode("utf-8", "surrogatepass"):
         number = (number * 31 + byte) & 0xFFFFFFFF
     number %= len(_DIGITS) ** _HASH_LENGTH
     signs = ""
