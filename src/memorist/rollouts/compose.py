@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from memorist.rollouts.handbook import EVERYWHERE, LISTS, SOMEWHERE, Entry, Group, Handbook, Work, own_tags
 from memorist.rollouts.merging import OLDER, newest
-from memorist.rollouts.summary import Part, Summary, Topic
+from memorist.rollouts.overview import Part, Summary, Topic
 
 RECENT_DAYS = 3
 """Days on which something was worked on that count as recent (codex.md section 1.8)."""

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from memorist.rollouts.handbook import EVERYWHERE, LISTS, Entry, Group, Handbook, List
 from memorist.rollouts.handbook_reading import read_entry
 from memorist.rollouts.merging import entry_mark, key_of, session_mark
+from memorist.rollouts.overview import Part, Summary
 from memorist.rollouts.places import folders_of
-from memorist.rollouts.summary import Part, Summary
 
 OWN_PROFILE = "(by the user)"
 """Stands at the end of a profile that the user wrote or changed: no consolidation changes or drops it."""

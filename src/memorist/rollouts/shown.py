@@ -13,8 +13,8 @@ from memorist.context.settings import Family
 from memorist.core.template import render as fill
 from memorist.core.tokens import estimate_text
 from memorist.rollouts.notes import Note
+from memorist.rollouts.overview import Part, Summary, Topic, fitted, parse, render
 from memorist.rollouts.places import Here, holds
-from memorist.rollouts.summary import Part, Summary, Topic, fitted, parse, render
 from memorist.safety.data import neutralise
 from memorist.safety.granting import grants
 from memorist.safety.orders import signs_of_orders
