@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from memorist.rollouts.handbook import EVERYWHERE, LISTS, SOMEWHERE, Entry, Group, Handbook, Work, own_tags
+from memorist.rollouts.handbook import EVERYWHERE, LISTS, SOMEWHERE, Entry, Group, Handbook, Work, own_tags, tasks_of
 from memorist.rollouts.merging import OLDER, newest
 from memorist.rollouts.overview import Part, Summary, Topic
 
@@ -80,8 +80,7 @@ def topic_key(place: str, text: str) -> tuple[str, str]:
 
 def _text(group: Group, work: Work) -> str:
     """One topic: its name and keywords, what came of it, and the first thing it taught."""
-    threads = {source.thread for source in work.sources}
-    taught = [entry for name in LISTS[1:] for entry in group.entries(name) if threads.intersection(entry.support)]
+    taught = [entry for name in LISTS[1:] for entry in group.entries(name) if work in tasks_of(entry, group.works)]
     title = work.title.replace(": ", " – ")
     lines = [f"{title}: {', '.join(work.keywords[:_KEYWORDS])}" if work.keywords else f"{title}:"]
     sessions = f"{len(work.sources)} sessions, the last on {_day(work)}" if len(work.sources) > 1 else _day(work)

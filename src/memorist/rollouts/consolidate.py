@@ -169,7 +169,10 @@ class _Change:
         self._gone = {thread for thread in self._stale if thread not in alive}
         here = [each for each in given.learnt if any(done.place == group.title for done in each.works)]
         self._fresh = [each for each in here if _fresh(each, group, given)]
-        self._notes = {note.entry.note: note.entry for note in given.notes if note.place == group.title}
+        noted = [
+            note.entry for note in given.notes if note.place == group.title and not unwanted(given.dropped, group.title, note.entry.text)
+        ]
+        self._notes = {entry.note: entry for entry in noted}
         held = {entry.note for name in LISTS for entry in group.entries(name) if entry.by == "note" and entry.note}
         self.due = bool(self._stale or self._fresh or held ^ self._notes.keys())
         self.counts: dict[str, int] = {}
@@ -181,8 +184,9 @@ class _Change:
         # An entry that names no session of its own stands as long as any session of its group does.
         loose = bool(survivors) or not self._stale
         lists: dict[str, tuple[Entry, ...]] = {}
+        numbers = {key_of(work.title): work.number for work in works}
         for name in LISTS:
-            entries = self._entries(name, loose=loose)
+            entries = self._entries(name, numbers, loose=loose)
             holding = without_superseded(entries)
             self._count("superseded", len(entries) - len(holding))
             lists[name] = fitting(ranked(holding, uses))
@@ -210,7 +214,7 @@ class _Change:
                 works[at] = _with(works[at], done)
         return tuple(work for work in works if work.sources or work.other)
 
-    def _entries(self, name: List, *, loose: bool) -> tuple[Entry, ...]:
+    def _entries(self, name: List, numbers: Mapping[tuple[str, ...], int], *, loose: bool) -> tuple[Entry, ...]:
         """One list: without what lost its sessions, with what is new."""
         kept: dict[tuple[str, ...], Entry] = {}
         orphans: dict[tuple[str, ...], Entry] = {}
@@ -224,17 +228,18 @@ class _Change:
                 kept[key] = joined(kept[key], left) if key in kept else left
             else:
                 orphans[key] = left
-        for fact in self._facts(name):
+        for fact in self._facts(name, numbers):
             key = key_of(fact.text)
             known = kept.get(key) or orphans.get(key)
             kept[key] = joined(known, fact) if known is not None and (key in kept or known.by == "sessions") else fact
         self._count("forgotten", sum(key not in kept for key in orphans))
         return tuple(kept.values())
 
-    def _facts(self, name: List) -> list[Entry]:
+    def _facts(self, name: List, numbers: Mapping[tuple[str, ...], int]) -> list[Entry]:
         title = self._group.title
         facts: list[Fact] = [fact for each in self._fresh for fact in each.facts if fact.place == title and fact.into == name]
-        found = [fact.entry for fact in facts if not unwanted(self._given.dropped, title, fact.entry.text)]
+        wanted = [fact for fact in facts if not unwanted(self._given.dropped, title, fact.entry.text)]
+        found = [replace(fact.entry, works=(numbers[key_of(fact.title)],)) for fact in wanted]
         noted = [entry for entry in self._notes.values() if name == "preferences"]
         return [*found, *(entry for entry in noted if not self._holds_note(entry.note))]
 

@@ -5,14 +5,15 @@ An entry that is new in the file is the user's; one that is gone was taken out, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.rollouts.compose import topic_key
 from memorist.rollouts.handbook import EVERYWHERE, LISTS, Entry, Group, Handbook, List
 from memorist.rollouts.handbook_reading import read_entry
-from memorist.rollouts.merging import entry_mark, key_of, session_mark
+from memorist.rollouts.merging import entry_mark, key_of, session_mark, unwanted
 from memorist.rollouts.overview import Part, Summary
 from memorist.rollouts.places import folders_of
 
@@ -58,6 +59,9 @@ def hand_edits(base: Files, present: Files) -> HandEdits:
         dropped |= {entry_mark(place, was[place, key].text) for place, key in gone}
         handbook = _with_entries(handbook, "preferences" if into == "preferences" else "knowledge", new)
         handbook = _without_entries(handbook, gone)
+    topics = _new_topics(base.summary, present.summary)
+    added += len(topics)
+    handbook = _with_entries(handbook, "knowledge", topics)
     summary = present.summary
     if summary.profile and summary.profile != base.summary.profile and not summary.profile.endswith(OWN_PROFILE):
         summary = replace(summary, profile=f"{summary.profile}\n{OWN_PROFILE}")
@@ -65,10 +69,18 @@ def hand_edits(base: Files, present: Files) -> HandEdits:
     return HandEdits(files=Files(handbook, summary), added=added, dropped=frozenset(dropped))
 
 
-def own_entries(summary: Summary, handbook: Handbook) -> Handbook:
-    """The handbook with the entries that the summary marks as the user's: the lean form keeps them nowhere else."""
+def _new_topics(base: Summary, present: Summary) -> dict[tuple[str, tuple[str, ...]], Entry]:
+    """Lines that the user put into the table of contents: it is made anew, so they become something known."""
+    known = {topic_key(topic.place, topic.text) for topic in base.topics}
+    new = [topic for topic in present.topics if topic_key(topic.place, topic.text) not in known]
+    texts = ((topic.place, " ".join(topic.text.split())) for topic in new)
+    return {(place, key_of(text)): Entry(text=text) for place, text in texts}
+
+
+def own_entries(summary: Summary, handbook: Handbook, dropped: Collection[str]) -> Handbook:
+    """The handbook with the entries that the summary marks as the user's: the lean form keeps them nowhere else. Those that were taken out stay out."""
     for into, parts in (("preferences", summary.preferences), ("knowledge", summary.tips)):
-        own = {key: entry for key, entry in _texts(parts).items() if entry.by == "user"}
+        own = {key: entry for key, entry in _texts(parts).items() if entry.by == "user" and not unwanted(dropped, key[0], entry.text)}
         handbook = _with_entries(handbook, "preferences" if into == "preferences" else "knowledge", own)
     return handbook
 

@@ -74,6 +74,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The day it was said or seen, ISO 8601."""
     support: tuple[str, ...] = ()
     """Ids of the sessions that it rests on; none for one that rests on all of its group, or on no session."""
+    works: tuple[int, ...] = ()
+    """Numbers of the tasks, in its group, from which it comes; none where that is not known."""
     by: Literal["sessions", "user", "note"] = "sessions"
     """`user` wrote it into the file; `note` is from the note named below."""
     note: str = ""
@@ -161,8 +163,14 @@ def _source_line(source: Source) -> str:
     return f"- {source.path} ({', '.join(f'{name}={_quoted(value)}' for name, value in facts.items())})"
 
 
+def tasks_of(entry: Entry, works: Iterable[Work]) -> list[Work]:
+    """The tasks that an entry comes from; where they are not among these any more, all tasks of its sessions."""
+    there = [work for work in works if any(source.thread in entry.support for source in work.sources)]
+    return [work for work in there if work.number in entry.works] or there
+
+
 def _marked(entry: Entry, works: Iterable[Work]) -> str:
-    rests = [_rests(work, entry.support) for work in works]
+    rests = [_rests(work, entry.support) for work in tasks_of(entry, works)]
     return f"{entry.text}{own_tags(entry)}" + (f" [{', '.join(filter(None, rests))}]" if any(rests) else "")
 
 

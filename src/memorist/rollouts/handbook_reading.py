@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -19,6 +19,7 @@ _BY_HEADING: dict[str, List] = {PREFERENCES: "preferences", KNOWLEDGE: "knowledg
 _TASK = re.compile(r"Task (\d{1,6})\s*:?\s*(.*)", re.DOTALL)
 _TAG = re.compile(r"\s*\[([^\[\]\n]+)\]\s*\Z")
 _PROVEN = re.compile(r"(said|proved|inferred)(?: (\d{4}-\d\d-\d\d))?")
+_DIGITS = 7
 _RESTS = re.compile(r"Tasks? \d")
 _NOTE = re.compile(r"ad-hoc note(?: (\S+))?")
 _PAIR = re.compile(r"\b(cwd|rollout_path|updated_at|thread_id)=(\"(?:[^\"\\]|\\.)*\"|[^,;()\"]*)")
@@ -117,6 +118,7 @@ def read_entry(text: str, works: Iterable[Work]) -> Entry:
     """An entry with the marks at its end read; what it rests on is looked up in the tasks of its group."""
     made = Entry(text=text.strip())
     support: set[str] = set()
+    tasks: set[int] = set()
     while tag := _TAG.search(made.text):
         proven, note = _PROVEN.fullmatch(tag[1]), _NOTE.fullmatch(tag[1])
         rest = made.text[: tag.start()]
@@ -129,24 +131,24 @@ def read_entry(text: str, works: Iterable[Work]) -> Entry:
         elif tag[1] == USER:
             made = replace(made, by="user")
         elif _RESTS.match(tag[1]):
-            support |= _threads(tag[1], works)
+            for number, threads in _named(tag[1], works):
+                tasks.add(number)
+                support |= threads
         else:
             break
         made = replace(made, text=rest.rstrip())
-    return replace(made, support=tuple(sorted(support)))
+    return replace(made, support=tuple(sorted(support)), works=tuple(sorted(tasks)))
 
 
 def _proof(text: str) -> Proof:
     return "said" if text == "said" else "proved" if text == "proved" else "inferred"
 
 
-def _threads(tag: str, works: Iterable[Work]) -> set[str]:
-    """The sessions that a mark such as `[Task 1, Task 3 3fQ2]` names: all of task 1, and one of task 3."""
+def _named(tag: str, works: Iterable[Work]) -> Iterator[tuple[int, set[str]]]:
+    """The tasks and sessions that a mark such as `[Task 1, Task 3 3fQ2]` names: all of task 1, and one of task 3."""
     known = {work.number: work for work in works}
-    found: set[str] = set()
     for each in re.sub(r"Tasks?", "", tag).split(","):
         number, *marks = each.split() or [""]
-        work = known.get(int(number)) if number.isdecimal() and len(number) < 7 else None
+        work = known.get(int(number)) if number.isdecimal() and len(number) < _DIGITS else None
         if work is not None:
-            found |= {source.thread for source in work.sources if not marks or short_mark(source.thread) in marks}
-    return found
+            yield work.number, {source.thread for source in work.sources if not marks or short_mark(source.thread) in marks}

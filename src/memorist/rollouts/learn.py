@@ -30,6 +30,8 @@ class Fact(Struct, frozen=True, kw_only=True):
 
     place: str
     into: List
+    title: str
+    """Of the task that it comes from."""
     entry: Entry
 
 
@@ -71,9 +73,10 @@ def _learnt(row: Kept, path: str) -> Learnt:
     withheld = 0
     for task in raw.tasks or (Task(name=raw.description or _first(extracted.rollout_summary), keywords=raw.keywords),):
         title = _clean(task.name or raw.description or _first(extracted.rollout_summary))[:_TITLE].rstrip() or "A session"
-        found, left = _facts(task, extracted)
-        withheld += left + _ordering(title)
+        withheld += _ordering(title)
         title = "A session" if _ordering(title) else title
+        found, left = _facts(task, extracted, title)
+        withheld += left
         home = place(extracted, task.scope, task.cwd)
         for where in dict.fromkeys([home, *(fact.place for fact in found)]):
             words = tuple(dict.fromkeys(filter(None, (_clean(word) for word in task.keywords if not _ordering(word)))))[:KEYWORDS_KEPT]
@@ -87,7 +90,7 @@ def _learnt(row: Kept, path: str) -> Learnt:
     )
 
 
-def _facts(task: Task, row: Extracted) -> tuple[list[Fact], int]:
+def _facts(task: Task, row: Extracted, title: str) -> tuple[list[Fact], int]:
     facts, withheld = [], 0
     for name in LISTS:
         for each in _bullets(task, name):
@@ -97,7 +100,7 @@ def _facts(task: Task, row: Extracted) -> tuple[list[Fact], int]:
             text = _clean(absolute(each.text, float(row.updated)))
             if text:
                 entry = Entry(text=text, proof=each.proof, date=each.date, support=(row.thread,))
-                facts.append(Fact(place=place(row, each.scope or task.scope, task.cwd), into=name, entry=entry))
+                facts.append(Fact(place=place(row, each.scope or task.scope, task.cwd), into=name, title=title, entry=entry))
     return facts, withheld
 
 

@@ -86,6 +86,7 @@ def joined(known: Entry, new: Entry) -> Entry:
     return replace(
         known,
         support=tuple(sorted({*known.support, *new.support})),
+        works=tuple(sorted({*known.works, *new.works})),
         proof=min(proofs, key=PROOFS.index, default=None),
         date=max(known.date, new.date),
     )

@@ -18,6 +18,7 @@ from memorist.rollouts.places import Here, holds
 from memorist.safety.data import neutralise
 from memorist.safety.granting import grants
 from memorist.safety.orders import signs_of_orders
+from memorist.safety.secrets import redact
 
 TAG = "memory_summary"
 _HUGE = 4
@@ -111,7 +112,7 @@ def _plain(text: str) -> str:
     kept = [
         part for at, part in enumerate(lines) if not part.startswith("## ") or (at + 1 < len(lines) and not lines[at + 1].startswith("## "))
     ]
-    return neutralise("\n\n".join(kept), (TAG,))
+    return redact(neutralise("\n\n".join(kept), (TAG,))).text
 
 
 def _count(summary: Summary) -> int:
