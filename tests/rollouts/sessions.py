@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memorist.rollouts.drafting import Draft, Given, draft_of
-from memorist.rollouts.raw_memory import Bullet, Outcome, RawMemory, Task, render
+from memorist.rollouts.raw_memory import Bullet, Outcome, Proof, RawMemory, Scope, Task, render
 from memorist.store.thread import Extracted, Kept
 
 SHOP = "/home/dev/shop"
 TILL = "/home/dev/till"
 NOW = 1_763_800_000
-DAY = 86_400
 """2025-11-22."""
+DAY = 86_400
 
 
-def bullet(text: str, date: str = "2025-11-20", proof: str = "said", scope: str | None = None) -> Bullet:
-    return Bullet(text=text, proof=proof, date=date, scope=scope)  # type: ignore[arg-type]
+def bullet(text: str, date: str = "2025-11-20", proof: Proof = "said", scope: Scope | None = None) -> Bullet:
+    return Bullet(text=text, proof=proof, date=date, scope=scope)
 
 
 def task(
@@ -64,18 +64,18 @@ def kept(
 
 
 def made(
-    rows: Sequence[Kept], present: Mapping[str, bytes] | None = None, base: Mapping[str, bytes] | None = None, **other: object
+    rows: Sequence[Kept],
+    present: Mapping[str, bytes] | None = None,
+    base: Mapping[str, bytes] | None = None,
+    *,
+    dropped: frozenset[str] = frozenset(),
+    lean: bool = False,
 ) -> Draft:
     """The draft for these sessions; without `base` the folder stands as it was accepted."""
     there = dict(present or {})
+    ordered = tuple(sorted(rows, key=lambda row: row.extracted.thread))
     return draft_of(
-        Given(
-            rows=tuple(sorted(rows, key=lambda row: row.extracted.thread)),
-            present=there,
-            base=there if base is None else base,
-            today="2025-11-22",
-            **other,
-        )  # type: ignore[arg-type]
+        Given(rows=ordered, present=there, base=there if base is None else base, dropped=dropped, today="2025-11-22", lean=lean)
     )
 
 

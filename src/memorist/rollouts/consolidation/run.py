@@ -37,7 +37,7 @@ from memorist.rollouts.settings import RolloutsSettings
 from memorist.store.files import present
 from memorist.store.locks import held
 from memorist.store.overlay import OverlayFiles
-from memorist.store.thread import Kept
+from memorist.store.thread import Extracted, Kept
 
 LABEL = "consolidation"
 BEAT_SECONDS = 90.0
@@ -80,8 +80,8 @@ class Consolidation(Struct, frozen=True, kw_only=True):
     why: str = ""
     """Why structure served although there is a model, or why nothing was done."""
     report: Report = Report()
-    selected: tuple[tuple[str, int], ...] = ()
-    """Session and watermark of what is in the folder now."""
+    selected: tuple[Extracted, ...] = ()
+    """What is in the folder now."""
     paths: tuple[str, ...] = ()
     """Files that were changed, sorted."""
     remarks: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class _Run:
         )
         draft = draft_of(given)
         self._remarks += draft.remarks
-        selected = tuple((row.extracted.thread, row.extracted.updated) for row in chosen)
+        selected = tuple(row.extracted for row in chosen)
         if draft.files == tree.files:
             return self._unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._worded(draft, given)
@@ -173,7 +173,7 @@ class _Run:
             self._remarks.append("the list of what you took out by hand was damaged and is begun anew")
             return frozenset()
 
-    def _unchanged(self, tree: Tree, base: Mapping[str, bytes], draft: Draft, selected: tuple[tuple[str, int], ...]) -> Consolidation:
+    def _unchanged(self, tree: Tree, base: Mapping[str, bytes], draft: Draft, selected: tuple[Extracted, ...]) -> Consolidation:
         """Nothing is to be written; a state that was not accepted yet is accepted."""
         if tree.files != base and self._alive():
             self._swap(tree, draft)
