@@ -42,8 +42,8 @@ class Baseline:
             return self._damaged(history, str(error))
         finally:
             history.close()
-        if any(data is None for data in found.values()):
-            return self._damaged(history, "a file is missing in it")
+        if any(data is None for data in found.values()) or (not newest and self.path.exists()):
+            return self._damaged(history, "a part of it is missing")
         return {name: data for name, data in found.items() if data is not None}
 
     def _damaged(self, history: History, why: str) -> dict[str, bytes]:
@@ -55,6 +55,9 @@ class Baseline:
 
     def accept(self, files: Mapping[str, bytes], at: float) -> None:
         """Make this the accepted state; `at` in seconds since the epoch. A kill leaves the old state or the new one."""
+        if not files:
+            self.clear()
+            return
         settle_folder(self.path)
         make_folders(self.path.parent)
         fresh = History(aside(self.path))
