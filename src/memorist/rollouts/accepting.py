@@ -136,7 +136,7 @@ class _Merging:
         groups = {group.title: self._group(drafted[group.title], group) for group in made.groups}
         claims = sum(entry.by == "sessions" for group in self._draft.groups for name in LISTS for entry in group.entries(name))
         self.put_back += sum(len(group.entries(name)) for title, group in drafted.items() if title not in groups for name in LISTS)
-        if not self.void and self.put_back > max(_FEW, LOSS * claims):
+        if not self.void and (self.put_back > max(_FEW, LOSS * claims) or self.put_back == claims > 1):
             self.void = f"it left out {self.put_back} of {claims} claims whose sessions are there"
         return replace(self._draft, groups=tuple(groups.get(group.title, group) for group in self._draft.groups))
 

@@ -27,14 +27,14 @@ from memorist.rollouts.baseline.run import Baseline
 from memorist.rollouts.consolidate import Report
 from memorist.rollouts.difference import compare, difference_text
 from memorist.rollouts.drafting import Draft, Given, draft_of, with_files
-from memorist.rollouts.folder.run import Swap, Tree, begin, finish, forget_swap, read_folder
+from memorist.rollouts.folder.run import Swap, Tree, begin, finish, forget_swap, read_folder, refuse_link
 from memorist.rollouts.hand_edits import Files as Values
 from memorist.rollouts.handbook import HANDBOOK, MADE
 from memorist.rollouts.material import Texts, Work, instruction, material, shown_groups
 from memorist.rollouts.overview import SUMMARY
 from memorist.rollouts.select import select
 from memorist.rollouts.settings import RolloutsSettings
-from memorist.store.files import present
+from memorist.store.files import discard_leftovers, present
 from memorist.store.locks import held
 from memorist.store.overlay import OverlayFiles
 from memorist.store.thread import Extracted, Kept
@@ -157,7 +157,10 @@ class _Run:
         )
 
     def settled(self) -> bool:
-        """Finish what a kill broke off. Under the lock."""
+        """Finish what a kill broke off, and clear away what it left: text that is to be forgotten may be in it. Under the lock."""
+        refuse_link(self._files, self._folder)
+        for place in (self._means.state, self._folder, self._folder / "rollout_summaries", *self._folder.glob("skills/*")):
+            discard_leftovers(place)
         accepted = finish(self._files, self._folder, self._journal)
         if accepted is None:
             return False

@@ -42,11 +42,8 @@ class Swap(Struct, frozen=True, kw_only=True):
 
 def read_folder(files: Files, folder: Path) -> Tree:
     """The files of the folder; none where it is missing. Hidden ones are no part of it. Raises StoreError when it is a link or a link is in it."""
-    facts = files.facts(folder)
-    if facts is None:
+    if not refuse_link(files, folder):
         return Tree({})
-    if facts.is_link or not facts.is_folder:
-        raise StoreError(f"{folder} is no folder of its own but a link or a file; move it away, so that memories are written nowhere else")
     found = files.scan(folder, limit=MOST_FILES)
     links = [name for name, each in found if each.is_link]
     if links:
@@ -64,6 +61,14 @@ def read_folder(files: Files, folder: Path) -> Tree:
         if data is not None:
             kept[name] = data
     return Tree(kept, tuple(passed))
+
+
+def refuse_link(files: Files, folder: Path) -> bool:
+    """Whether the folder is there. Raises StoreError when it is a link or a file."""
+    facts = files.facts(folder)
+    if facts is not None and (facts.is_link or not facts.is_folder):
+        raise StoreError(f"{folder} is no folder of its own but a link or a file; move it away, so that memories are written nowhere else")
+    return facts is not None
 
 
 def take_note(files: Files, folder: Path, text: str, *, now: str, place: str) -> str:
