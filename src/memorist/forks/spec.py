@@ -95,6 +95,8 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """Stop after the first turn in which every call succeeded and a file changed, without asking the model whether it is done: a request
     less.
     """
+    schema: JsonObject | None = None
+    """JSON schema of the answer, where the request is a new one and the way is `ANSWER`."""
 
 
 class Outcome(StrEnum):

@@ -7,7 +7,6 @@ of that layout passes over it: a line `scope:` per task, and in brackets before 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import Literal, get_args
 
@@ -15,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.front_matter import Document, join, split, with_values
+from memorist.rollouts.one_line import line
 
 Outcome = Literal["success", "partial", "uncertain", "fail"]
 Scope = Literal["global", "repository", "directory"]
@@ -30,8 +30,6 @@ UNKNOWN = "unknown"
 
 MAX_ENTRY = 2_000
 """Characters of one entry; a longer one is cut."""
-MAX_LINE = 300
-"""Characters of a name, a folder or a description."""
 MAX_KEYWORDS = 40
 MAX_ENTRIES = 200
 """Entries of one list of a task."""
@@ -98,13 +96,7 @@ _MARK = re.compile(r"\[([^\]\[]{1,200})\]\s*(.*)")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NOT_POINTER = re.compile(r"[^\w .,:#/@+-]")
 _TITLES = {title.casefold(): field for field, title in SECTIONS.items()}
-_OTHER_TITLES = {
-    "preferences": "preferences",
-    "user preferences": "preferences",
-    "knowledge": "knowledge",
-    "failures": "failures",
-    "reference": "references",
-}
+_OTHER_TITLES = {"user preferences": "preferences", "reference": "references"} | {field: field for field in SECTIONS}
 _OUTCOME_WORDS: dict[str, Outcome] = {
     "succeeded": "success", "successful": "success", "done": "success", "failed": "fail", "failure": "fail", "partially": "partial",
 }  # fmt: skip
@@ -120,16 +112,6 @@ def tidy(raw: RawMemory) -> RawMemory:
         keywords=_words(raw.keywords),
         tasks=tuple(task for each in raw.tasks[:MAX_TASKS] if (task := _tidy_task(each)) is not None),
     )
-
-
-def line(text: str, limit: int = MAX_LINE) -> str:
-    """A text as one line of at most so many characters, without control characters and halves of letters."""
-    plain = text if text.isascii() and text.isprintable() else "".join(sign if _shown(sign) else " " for sign in text[: 4 * limit])
-    return " ".join(plain.split())[:limit].strip()
-
-
-def _shown(sign: str) -> bool:
-    return unicodedata.category(sign) not in ("Cc", "Cs", "Zl", "Zp") and sign not in "\ufeff\ufffe\uffff"
 
 
 def _words(words: Iterable[str]) -> tuple[str, ...]:
@@ -177,16 +159,21 @@ def render(raw: RawMemory) -> str:
         "cwd": raw.cwd,
         "keywords": ", ".join(raw.keywords),
     }
+    header = {key: value for key, value in header.items() if value}
     blocks = [_task_text(number, task) for number, task in enumerate(raw.tasks, 1)]
     return join(Document(with_values(None, header), "\n" + "\n".join(blocks)))
 
 
 def _task_text(number: int, task: Task) -> str:
-    lines = [
-        f"### Task {number}", "",
-        f"task: {task.name}", f"task_group: {task.group}", f"task_outcome: {task.outcome}", f"scope: {task.scope}", f"cwd: {task.cwd}",
-        f"keywords: {', '.join(task.keywords)}", "",
-    ]  # fmt: skip
+    values = {
+        "task": task.name,
+        "task_group": task.group,
+        "task_outcome": task.outcome,
+        "scope": task.scope,
+        "cwd": task.cwd,
+        "keywords": ", ".join(task.keywords),
+    }
+    lines = [f"### Task {number}", "", *(f"{key}: {value}" for key, value in values.items() if value), ""]
     for field, title in SECTIONS.items():
         if bullets := getattr(task, field):
             lines += [f"{title}:", *(f"- {mark(bullet)} {bullet.text}" for bullet in bullets), ""]
