@@ -92,6 +92,23 @@ def test_a_newer_claim_replaces_an_older_one_where_its_form_proves_it(older: str
 
 
 @pytest.mark.covers("RO-5")
+def test_a_command_has_one_result_the_latest() -> None:
+    """What the structure of ten sessions proves of one command is one line, also within a day; another command keeps its own."""
+    rows = [
+        kept(f"t{ago}", task("T", knowledge=[bullet(f"Tests ran with: `make test` → {ago} passed", day, "proved")]), ago=ago)
+        for ago, day in ((5, "2025-11-17"), (2, "2025-11-20"), (1, "2025-11-20"), (3, "2025-11-19"))
+    ]
+    other = kept("u", task("U", knowledge=[bullet("Tests ran with: `make check` → 9 passed", "2025-11-20", "proved")]))
+
+    (group,) = parse(handbook(made([*rows, other]))).groups
+
+    assert {entry.text for entry in group.knowledge} == {
+        "Tests ran with: `make test` → 1 passed",
+        "Tests ran with: `make check` → 9 passed",
+    }
+
+
+@pytest.mark.covers("RO-5")
 def test_claims_of_the_same_day_do_not_replace_each_other() -> None:
     """Without a later day nothing says which one holds."""
     rows = [kept(name, task("T", knowledge=[bullet(f"The API listens on port {port}")])) for name, port in (("a", 1), ("b", 2))]
@@ -145,6 +162,17 @@ def test_a_session_that_went_on_takes_the_place_of_what_it_said_before() -> None
     assert "- Use pnpm, never npm [" in text
     assert "srv/" in text
     assert text.count("thread_id=a") == 1
+
+
+@pytest.mark.covers("RO-5")
+def test_a_session_that_was_read_anew_counts_as_it_is_told_now() -> None:
+    """A second stage one, by a model say, of the same version: the old claims go, the new ones come."""
+    again = kept("a", task("Mend the totals", preferences=[bullet("Ask before a migration")]), ago=3)
+
+    text = handbook(made([again, TILL_WORK], made([SHOP_WORK, TILL_WORK]).files))
+
+    assert "Ask before a migration" in text
+    assert "pnpm" not in text
 
 
 @pytest.mark.covers("RO-7")

@@ -144,6 +144,9 @@ class _Merging:
         if made.raw == (draft.raw or None) or _same(draft, made):
             return draft
         known = {name: draft.entries(name) for name in LISTS}
+        if any(len(made.entries(name)) > 2 * max(ENTRIES, len(known[name])) for name in LISTS):
+            self.void = f"it lists more claims in {draft.title} than a list may hold"
+            return draft
         lists = {name: [*self._claims(draft, made, name)] for name in LISTS}
         everything = [entry for entries in lists.values() for entry in entries]
         for name in LISTS:

@@ -12,6 +12,8 @@ RECENT_DAYS = 3
 """Days on which something was worked on that count as recent (codex.md section 1.8)."""
 TIPS = 12
 """Tips of one place, from what is known and what failed. Ours."""
+TIP = 240
+"""Characters of a tip; what is longer is looked up in the handbook."""
 _LEARNT = 200
 _KEYWORDS = 6
 
@@ -58,7 +60,7 @@ def _tips(group: Group) -> Iterator[Entry]:
     """What is known and what failed, by turns, each as useful as the other."""
     own = [entry for name in LISTS[1:] for entry in group.entries(name) if entry.by != "sessions"]
     yield from own
-    rest = [[entry for entry in group.entries(name) if entry.by == "sessions"] for name in LISTS[1:]]
+    rest = [[entry for entry in group.entries(name) if entry.by == "sessions" and len(entry.text) <= TIP] for name in LISTS[1:]]
     left = max(0, TIPS - len(own))
     for at in range(max(map(len, rest), default=0)):
         for entries in rest:

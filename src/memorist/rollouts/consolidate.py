@@ -64,6 +64,8 @@ class Given(Struct, frozen=True, kw_only=True):
     """All notes that stand; an entry of a note that does not stand any more goes."""
     dropped: Collection[str] = ()
     """Fingerprints of what the user took out (`merging.entry_mark`, `session_mark`)."""
+    changed: Collection[str] = ()
+    """Sessions of which stage one says something else than before, although they did not go on."""
     today: str = ""
     """ISO 8601 date."""
 
@@ -150,12 +152,10 @@ def _refused(each: Learnt, title: str, given: Given) -> bool:
 
 def _fresh(each: Learnt, group: Group | None, given: Given) -> bool:
     """Whether a session, in this version, is not yet in the group."""
-    if group is not None and any(
-        source.thread == each.thread and source.updated == each.updated for work in group.works for source in work.sources
-    ):
-        return False
+    sources = (source for work in group.works for source in work.sources) if group is not None else ()
+    there = any((source.thread, source.updated) == (each.thread, each.updated) for source in sources)
     title = group.title if group is not None else next((done.place for done in each.works), "")
-    return not _refused(each, title, given)
+    return (not there or each.thread in given.changed) and not _refused(each, title, given)
 
 
 class _Change:
@@ -165,10 +165,10 @@ class _Change:
         self._group = group
         self._given = given
         sources = [source for work in group.works for source in work.sources]
-        self._stale = {source.thread for source in sources if alive.get(source.thread) != source.updated}
+        self._stale = {source.thread for source in sources if alive.get(source.thread) != source.updated or source.thread in given.changed}
         self._gone = {thread for thread in self._stale if thread not in alive}
         here = [each for each in given.learnt if any(done.place == group.title for done in each.works)]
-        self._fresh = [each for each in here if _fresh(each, group, given)]
+        self._fresh = sorted((each for each in here if _fresh(each, group, given)), key=lambda each: (each.updated, each.thread))
         noted = [
             note.entry for note in given.notes if note.place == group.title and not unwanted(given.dropped, group.title, note.entry.text)
         ]
@@ -202,7 +202,7 @@ class _Change:
             replace(work, sources=tuple(each for each in work.sources if each.thread not in self._stale)) for work in self._group.works
         ]
         by_title = {key_of(work.title): at for at, work in enumerate(works)}
-        for each in sorted(self._fresh, key=lambda each: (each.updated, each.thread)):
+        for each in self._fresh:
             for done in each.works:
                 if done.place != self._group.title:
                     continue

@@ -18,11 +18,11 @@ from memorist.rollouts.handbook import render as render_handbook
 from memorist.rollouts.handbook_reading import parse as parse_handbook
 from memorist.rollouts.learn import learn
 from memorist.rollouts.notes import marked_merged, notes_of
-from memorist.rollouts.overview import SUMMARY, fitted
+from memorist.rollouts.overview import SUMMARY, fitted, invalid
 from memorist.rollouts.overview import parse as parse_summary
 from memorist.rollouts.overview import render as render_summary
 from memorist.rollouts.procedures import DRAFT, SKILLS, procedures
-from memorist.store.thread import Kept
+from memorist.store.thread import Extracted, Kept
 
 
 class Given(Struct, frozen=True, kw_only=True):
@@ -66,17 +66,20 @@ def draft_of(given: Given) -> Draft:
     dropped = given.dropped | (edits.dropped if edits else frozenset())
     notes = notes_of(given.present)
     fit = tuple(Noted(note.place, note.entry) for note in notes if not note.orders)
-    learnt = learn(given.rows, named)
     start = own_entries(present.summary, Handbook() if given.lean else present.handbook, dropped)
-    found = consolidate(start, Sessions(learnt=learnt, notes=fit, dropped=dropped, today=given.today))
+    before = {row.thread: row for row in read_back(given.base)}
+    changed = frozenset(row.thread for row in rows if row.thread in before and _differs(row, before[row.thread], lean=given.lean))
+    sources = (source for group in start.groups for work in group.works for source in work.sources if source.thread not in changed)
+    learnt = learn(given.rows, named, {(source.thread, source.updated) for source in sources})
+    found = consolidate(start, Sessions(learnt=learnt, notes=fit, dropped=dropped, changed=changed, today=given.today))
     own = present.summary.profile.endswith(OWN_PROFILE)
-    before = {row.thread: row.updated for row in read_back({path: data for path, data in given.base.items() if path != RAW})}
     gone = before.keys() - {row.thread for row in rows}
     kept = present.summary if own or not gone else replace(present.summary, profile="")
     summary = compose(found.handbook, kept, found.touched)
     if given.lean:
         summary = fitted(summary, given.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace")))
-    report = replace(found.report, gone=len(gone), sessions=sum(before.get(row.thread) != row.updated for row in rows))
+    fresh = frozenset(row.thread for row in rows if row.thread not in before or row.thread in changed)
+    report = replace(found.report, gone=len(gone), sessions=len(fresh))
     files = {path: data for path, data in given.present.items() if not _ours(path, data)}
     files |= made | (procedures(rows, named) if not given.lean else {})
     files |= {note.path: marked_merged(given.present[note.path], given.today) for note in notes if not note.orders and not note.merged}
@@ -84,12 +87,25 @@ def draft_of(given: Given) -> Draft:
         files={**files, **{path: data for path, data in given.present.items() if _kept_skill(path, data, given)}},
         values=Files(found.handbook, summary),
         touched=found.touched,
-        fresh=frozenset(row.thread for row in rows if before.get(row.thread) != row.updated),
+        fresh=fresh,
         report=report,
         dropped=dropped,
         remarks=tuple(_remarks(given, edits.added if edits else 0, [note.path for note in notes if note.orders])),
     )
     return with_files(draft, draft.values, lean=given.lean)
+
+
+def _differs(row: Extracted, before: Extracted, *, lean: bool) -> bool:
+    """Whether stage one says something else of a session than what was accepted of it."""
+    raw = lean or row.raw_memory.strip().replace("\r\n", "\n") == before.raw_memory
+    return not raw or (row.updated, row.rollout_summary.strip().replace("\r\n", "\n")) != (before.updated, before.rollout_summary)
+
+
+def settled(given: Given) -> bool:
+    """Whether there is nothing to do: the folder is as it was accepted, its inputs are those of the sessions, and what is made of them is there."""
+    inputs = {path: data for path, data in given.present.items() if _is_input(path)}
+    whole = (given.lean or HANDBOOK in given.present) and not invalid(_text(given.present.get(SUMMARY, b"")))
+    return whole and given.present == given.base and inputs == artefacts([row.extracted for row in given.rows], raw=not given.lean)
 
 
 def with_files(draft: Draft, values: Files, *, lean: bool = False) -> Draft:
@@ -117,8 +133,11 @@ def _comparable(given: Given) -> bool:
 
 def _ours(path: str, data: bytes) -> bool:
     """Whether a file is made anew at each consolidation."""
-    inputs = path in (RAW, HANDBOOK, SUMMARY) or (path.startswith(SUMMARIES) and path.endswith(".md"))
-    return inputs or (path.startswith(SKILLS) and _is_draft(data))
+    return _is_input(path) or path in (HANDBOOK, SUMMARY) or (path.startswith(SKILLS) and _is_draft(data))
+
+
+def _is_input(path: str) -> bool:
+    return path == RAW or (path.startswith(SUMMARIES) and path.endswith(".md"))
 
 
 def _is_draft(data: bytes) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -51,21 +51,24 @@ class Learnt(Struct, frozen=True, kw_only=True):
     thread: str
     updated: str
     uses: int
-    rank: int
-    """Seconds since the epoch of its last use, or of its newest message."""
-    works: tuple[Done, ...]
-    facts: tuple[Fact, ...]
+    works: tuple[Done, ...] = ()
+    facts: tuple[Fact, ...] = ()
     withheld: int = 0
     """Claims left out because they read like orders planted for an agent (SF-2)."""
 
 
-def learn(rows: Iterable[Kept], files: Mapping[str, str]) -> tuple[Learnt, ...]:
-    """What each session says; `files` names the summary of each by its id."""
-    return tuple(_learnt(row, files.get(row.extracted.thread, "")) for row in rows)
+def learn(rows: Iterable[Kept], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()) -> tuple[Learnt, ...]:
+    """What each session says; `files` names the summary of each by its id. Of those that are `known`, by id and moment, only that they are there."""
+    return tuple(_known(row) if (row.extracted.thread, moment(row.extracted.updated)) in known else _learnt(row, files) for row in rows)
 
 
-def _learnt(row: Kept, path: str) -> Learnt:
+def _known(row: Kept) -> Learnt:
+    return Learnt(thread=row.extracted.thread, updated=moment(row.extracted.updated), uses=row.uses)
+
+
+def _learnt(row: Kept, files: Mapping[str, str]) -> Learnt:
     extracted = row.extracted
+    path = files.get(extracted.thread, "")
     raw = parse(extracted.raw_memory)
     source = Source(path=path, thread=extracted.thread, updated=moment(extracted.updated), cwd=extracted.cwd, rollout=extracted.path)
     works: dict[tuple[str, str], Done] = {}
@@ -83,11 +86,8 @@ def _learnt(row: Kept, path: str) -> Learnt:
             outcome = task.outcome if raw.tasks else None
             works.setdefault((where, title), Done(place=where, title=title, outcome=outcome, source=source, keywords=words))
         facts += found
-    rank = extracted.updated if row.last_use is None else max(row.last_use, extracted.updated)
     done = tuple(works.values())
-    return Learnt(
-        thread=extracted.thread, updated=source.updated, uses=row.uses, rank=rank, works=done, facts=tuple(facts), withheld=withheld
-    )
+    return Learnt(thread=extracted.thread, updated=source.updated, uses=row.uses, works=done, facts=tuple(facts), withheld=withheld)
 
 
 def _facts(task: Task, row: Extracted, title: str) -> tuple[list[Fact], int]:

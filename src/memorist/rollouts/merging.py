@@ -27,6 +27,7 @@ OLDER = "older work"
 KEYWORDS = 20
 
 _VALUE = re.compile(r"(?:`[^`]+`|\"[^\"]+\"|“[^”]+”|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
+_ARROW = " → "
 _LEAST_SUBJECT = 3
 """Words before a value that make a subject."""
 _FRONT = frozenset({"do", "not", "never", "always", "不", "别", "勿"})
@@ -41,7 +42,13 @@ def key_of(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _subject(text: str) -> tuple[tuple[str, ...], str]:
-    """The subject of a claim that ends in a value, and that value; an empty subject where it does not."""
+    """The subject of a claim that ends in a value, and that value; an empty subject where it does not.
+
+    What stage one writes as `command → result` has the command for a subject.
+    """
+    head, arrow, result = text.partition(_ARROW)
+    if arrow and result.strip() and rule_key(head):
+        return (_ARROW, *rule_key(head)), result.strip()
     found = _VALUE.search(text)
     before = text[: found.start()] if found else ""
     if found is None or len(before.split()) < _LEAST_SUBJECT or not before[-1:].isspace():
@@ -60,24 +67,31 @@ def _polarity(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def supersedes(newer: Entry, older: Entry) -> bool:
-    """Whether the structure of two claims proves that the later one replaces the earlier: both are dated, and on different days."""
-    if older.by != "sessions" or not older.date or not newer.date or newer.date <= older.date:
+    """Whether the form of two claims proves that the later one, which is given first, replaces the earlier.
+
+    Both are dated, and on different days. What the structure of two sessions of one day proves of the same command is told by the order they are given in.
+    """
+    if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
         return False
     subject, value = _subject(newer.text)
-    if subject and (subject, value) != _subject(older.text) and subject == _subject(older.text)[0]:
-        return True
+    same = bool(subject) and subject == _subject(older.text)[0] and value != _subject(older.text)[1]
+    if newer.date == older.date:
+        return same and subject[0] == _ARROW and newer.proof == older.proof == "proved"
     (rest, negated), (other, was) = _polarity(newer.text), _polarity(older.text)
-    return len(rest) > 1 and rest == other and negated != was
+    return same or (len(rest) > 1 and rest == other and negated != was)
 
 
 def without_superseded(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The claims that still hold."""
-    groups: dict[tuple[str, ...], list[Entry]] = {}
-    for entry in entries:
+    """The claims that still hold: of those about one subject, the last one's word counts. Of one day the last is the one that came last."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for at, entry in enumerate(entries):
         for key in {_subject(entry.text)[0], _polarity(entry.text)[0]} - {()}:
-            groups.setdefault(key, []).append(entry)
-    gone = {id(older) for alike in groups.values() for older in alike for newer in alike if newer is not older and supersedes(newer, older)}
-    return tuple(entry for entry in entries if id(entry) not in gone)
+            alike.setdefault(key, []).append(at)
+    gone = set()
+    for places in alike.values():
+        last = max(places, key=lambda at: (entries[at].date, at))
+        gone |= {at for at in places if at != last and supersedes(entries[last], entries[at])}
+    return tuple(entry for at, entry in enumerate(entries) if at not in gone)
 
 
 def joined(known: Entry, new: Entry) -> Entry:
@@ -93,11 +107,12 @@ def joined(known: Entry, new: Entry) -> Entry:
 
 
 def ranked(entries: Sequence[Entry], uses: Mapping[str, int]) -> tuple[Entry, ...]:
-    """The most useful first: what the user wrote, then what was asked for outright, then by uses, by the sessions behind it, by day."""
+    """The most useful first: what the user wrote, then what was asked for outright, then by uses, by the sessions behind it, by proof, by day."""
     order = {"user": 0, "note": 1, "sessions": 2}
 
-    def rank(entry: Entry) -> tuple[int, int, int, int]:
-        return order[entry.by], -max((uses.get(thread, 0) for thread in entry.support), default=0), -len(entry.support), -_day(entry.date)
+    def rank(entry: Entry) -> tuple[int, int, int, int, int]:
+        used = max((uses.get(thread, 0) for thread in entry.support), default=0)
+        return order[entry.by], -used, -len(entry.support), PROOFS.index(entry.proof or "inferred"), -_day(entry.date)
 
     return tuple(sorted(entries, key=rank))
 

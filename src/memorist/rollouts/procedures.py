@@ -7,8 +7,8 @@ looked for, and a person decides what becomes of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, groupby, islice
 
 import yaml
 from msgspec import Struct
@@ -56,7 +56,7 @@ def trails(row: Extracted) -> list[Trail]:
         body = text[start.end() : starts[at + 1].start() if at + 1 < len(starts) else len(text)]
         steps = _STEPS.search(body + "\n")
         spans = _COMMAND.findall(steps[1]) if steps else []
-        commands = tuple(dict.fromkeys(" ".join(span.split()) for span in spans if _WORD.match(span)))
+        commands = tuple(dict.fromkeys(" ".join(span.split()) for span in spans if _WORD.match(span) and "…" not in span))
         if len(commands) >= STEPS:
             found.append(Trail(place=place(row, "repository"), thread=row.thread, title=start[1].strip(), commands=commands[:40]))
     return found
@@ -66,9 +66,7 @@ def procedures(rows: Sequence[Extracted], paths: Mapping[str, str]) -> dict[str,
     """The drafts by path. The same sessions give the same bytes."""
     known = sorted((trail for row in rows for trail in trails(row)), key=lambda trail: (trail.place, trail.thread, trail.title))
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
-    for first, second in list(combinations(known, 2))[:_PAIRS] if len(known) < _PAIRS else ():
-        if first.place != second.place or first.thread == second.thread:
-            continue
+    for first, second in islice(_pairs(known), _PAIRS):
         same = common(first.commands, second.commands)
         if len(same) >= STEPS:
             found.setdefault((first.place, same), {}).update({first.thread: first.title, second.thread: second.title})
@@ -83,14 +81,32 @@ def procedures(rows: Sequence[Extracted], paths: Mapping[str, str]) -> dict[str,
     return files
 
 
+def _pairs(known: Sequence[Trail]) -> Iterator[tuple[Trail, Trail]]:
+    """Tasks of two sessions in one place that have commands enough in common to be worth a comparison."""
+    for _, trails_there in groupby(known, key=lambda trail: trail.place):
+        for first, second in combinations(trails_there, 2):
+            if first.thread != second.thread and len(set(first.commands) & set(second.commands)) >= STEPS:
+                yield first, second
+
+
 def common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """The longest sequence of commands that stand in both, in this order."""
-    rows: list[list[tuple[str, ...]]] = [[()] * (len(second) + 1) for _ in range(len(first) + 1)]
+    lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for at, command in enumerate(first, 1):
         for other, against in enumerate(second, 1):
-            longer = (*rows[at - 1][other - 1], command) if command == against else ()
-            rows[at][other] = max(longer, rows[at - 1][other], rows[at][other - 1], key=len)
-    return rows[-1][-1]
+            longer = lengths[at - 1][other - 1] + 1 if command == against else 0
+            lengths[at][other] = max(longer, lengths[at - 1][other], lengths[at][other - 1])
+    found: list[str] = []
+    at, other = len(first), len(second)
+    while at and other:
+        if lengths[at][other] == lengths[at - 1][other]:
+            at -= 1
+        elif lengths[at][other] == lengths[at][other - 1]:
+            other -= 1
+        else:
+            found.append(first[at - 1])
+            at, other = at - 1, other - 1
+    return tuple(reversed(found))
 
 
 def _draft(where: str, commands: Sequence[str], sessions: Mapping[str, str], paths: Mapping[str, str]) -> tuple[str, str]:

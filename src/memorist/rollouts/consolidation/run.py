@@ -26,7 +26,7 @@ from memorist.rollouts.artefacts import moment
 from memorist.rollouts.baseline.run import Baseline
 from memorist.rollouts.consolidate import Report
 from memorist.rollouts.difference import compare, difference_text
-from memorist.rollouts.drafting import Draft, Given, draft_of, with_files
+from memorist.rollouts.drafting import Draft, Given, draft_of, settled, with_files
 from memorist.rollouts.folder.run import Swap, Tree, begin, finish, forget_swap, read_folder, refuse_link
 from memorist.rollouts.hand_edits import Files as Values
 from memorist.rollouts.handbook import HANDBOOK, MADE
@@ -135,9 +135,11 @@ class _Run:
             lean=settings.form == "lean",
             lean_bytes=settings.lean_bytes,
         )
+        selected = tuple(row.extracted for row in chosen)
+        if settled(given):
+            return Consolidation(outcome="unchanged", selected=selected, remarks=tuple(self._remarks))
         draft = draft_of(given)
         self._remarks += draft.remarks
-        selected = tuple(row.extracted for row in chosen)
         if draft.files == tree.files:
             return self._unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._worded(draft, given)
