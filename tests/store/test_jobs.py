@@ -9,7 +9,6 @@ import pytest
 from memorist.store.claims import Claimed, Refused, Terms
 from memorist.store.jobs import (
     claim_consolidation,
-    claim_extraction,
     exhausted,
     fail,
     failures,
@@ -20,7 +19,8 @@ from memorist.store.jobs import (
     renew,
     retry,
 )
-from memorist.store.rollouts import keep_threads, kept
+from memorist.store.rollouts import keep_threads, kept, restore
+from memorist.store.thread import Kept
 from store.claiming import DAY, HOUR, NOW, TERMS, claim, extract, opened, refused, thread
 
 
@@ -246,12 +246,15 @@ def test_new_extracts_do_not_hurry_a_consolidation_that_fails(tmp_path: Path) ->
 
 @pytest.mark.covers("RO-2")
 def test_an_older_result_leaves_a_newer_one_alone(tmp_path: Path) -> None:
-    """A worker that read the file early and ended late changes nothing that is newer."""
+    """Neither a worker that was taken for dead, nor one whose session came back newer from the files meanwhile, overwrites what is newer."""
     state, clock = opened(tmp_path)
     slow = claim(state)
     clock.advance(HOUR)
     finish_extraction(state, claim(state, updated=NOW, worker="two"), extract(updated=NOW, slug="new"), TERMS)
+    other = claim(state, "other")
+    restore(state, [Kept(extracted=extract("other", updated=NOW, slug="new"))])
 
     assert finish_extraction(state, slow, extract(slug="old"), TERMS) == "lost"
-    assert isinstance(claim_extraction(state, "t", NOW - 5, worker="three", terms=TERMS), Refused)
-    assert [each.extracted.slug for each in kept(state)] == ["new"]
+    assert finish_extraction(state, other, extract("other", slug="old"), TERMS) == "older"
+    assert refused(state, updated=NOW - 5).why == "up to date"
+    assert [each.extracted.slug for each in kept(state)] == ["new", "new"]
