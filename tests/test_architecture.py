@@ -26,6 +26,7 @@ ORDER = [
     "forks",
     "events",
     "store",
+    "spend",
     "session_memory",
     "compaction",
     "auto_memory",
@@ -33,17 +34,21 @@ ORDER = [
     "context",
     "skills",
     "rollouts",
-    "settings",
+    "dream",
     "flags",
+    "settings",
     "configuration",
     "model_limits",
     "host_history",
     "window",
     "cache_watch",
     "provider_edits",
+    "fetching",
     "view",
     "memories",
+    "assembly",
     "journal",
+    "beside",
     "session",
     "playback",
     "engine",
@@ -65,7 +70,9 @@ EDGES = (
     "configuration.py",
     "view.py",
     "memories.py",
+    "assembly.py",
     "journal.py",
+    "beside.py",
     "session.py",
     "playback.py",
     "engine.py",
@@ -79,7 +86,7 @@ WORLD = {
     "procrastinate", "psycopg",
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
-EXEMPTIONS = 12
+EXEMPTIONS = 11
 """Comments that switch a check off, in the sources and the tests together. This number may only fall."""
 
 

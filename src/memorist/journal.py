@@ -10,26 +10,33 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
 from memorist.auto_memory.run import AutoMemory
+from memorist.compaction.asking.run import Asking
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
+from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
+from memorist.flags.run import Flags
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
+from memorist.recall.first_look.run import FirstLook
 from memorist.recall.run import Recall, RecallMeans
 from memorist.recall.search.run import MemorySearch
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
+from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Due, Host, allowed
 from memorist.settings import Settings
+from memorist.skills.called import CalledSkills
+from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
-from memorist.store.sessions import keep_receipt, keep_session
+from memorist.store.sessions import keep_session
 from memorist.store.transcript import TranscriptWriter
 from memorist.store.uses import keep_uses
 
@@ -47,6 +54,8 @@ class World(Struct, frozen=True, kw_only=True):
     database: sqlite3.Connection
     model: Model | None
     settings: Settings
+    flags: Flags
+    """May change some of the settings while the session runs."""
     memory: AutoMemory | None = None
     """The memory of the session's project; None where none is kept."""
     listener: Listener | None = None
@@ -69,14 +78,18 @@ class Journal:
         self.world = world
         self.receipts: list[Receipt] = []
         self.compacts = host.auto_compact and world.settings.compaction.enabled
-        self.keeps_notes = allowed(replace(host, auto_compact=self.compacts), world.settings.session_memory)
-        self.following = Following(world.settings.session_memory)
+        self._host = replace(host, auto_compact=self.compacts)
+        self.following = Following(self._session_memory)
         self._closed = False
+        self._governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
-        self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        texts_of_compaction = shipped()
+        self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
         self.memories = self._memories()
+        self.called = CalledSkills(texts_of_compaction.skill)
+        """The skills that the conversation called for."""
         self.window: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
@@ -85,14 +98,23 @@ class Journal:
         keep_session(world.database, named.id, project=named.project, folder=str(layout.folder), format=named.format, now=world.clock.now())
         self.tell(SessionOpened(named.id, named.format, resumed=bool(self.known), messages=len(self.known)))
 
+    @property
+    def keeps_notes(self) -> bool:
+        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
+        return allowed(self._host, self._session_memory())
+
+    def _session_memory(self) -> SessionMemorySettings:
+        return self.world.flags.over(self.world.settings.session_memory)
+
     def _memory_means(self) -> Means:
         world = self.world
         return Means(
             clock=world.clock,
             files=world.files,
             model=world.model,
-            settings=world.settings.session_memory,
+            settings=self._session_memory,
             limits=world.settings.forks,
+            governor=self._governor,
             tell=self.tell,
             keep=self._keep_receipt,
         )
@@ -102,11 +124,20 @@ class Journal:
         return CompactionMeans(
             clock=world.clock,
             files=world.files,
-            model=world.model,
+            asking=self._asking(world.model) if world.model is not None else None,
             settings=world.settings.compaction,
-            forks=world.settings.forks,
             layout=self.layout,
             tell=self.tell,
+        )
+
+    def _asking(self, model: Model) -> Asking:
+        world = self.world
+        return Asking(
+            model=model,
+            files=world.files,
+            clock=world.clock,
+            limits=world.settings.forks,
+            governor=self._governor,
             record=self._record_fork,
         )
 
@@ -114,6 +145,7 @@ class Journal:
         world, memory = self.world, self.world.memory
         if memory is None:
             return Memories()
+        look = FirstLook(memory.folder, world.settings.recall)
         extraction = ExtractionMeans(
             session=self.named.id,
             cursor=self.layout.memory_cursor,
@@ -121,8 +153,10 @@ class Journal:
             files=world.files,
             model=world.model,
             limits=world.settings.forks,
+            governor=self._governor,
             tell=self.tell,
             record=self._record_fork,
+            ready=look.wait,
         )
         recall = RecallMeans(
             session=self.named.id,
@@ -131,12 +165,13 @@ class Journal:
             model=world.model,
             settings=world.settings.recall,
             limits=world.settings.forks,
-            searcher=MemorySearch(memory, world.settings.recall),
+            governor=self._governor,
+            searcher=MemorySearch(memory.folder, world.settings.recall),
             tell=self.tell,
             record=self._record_fork,
             keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
         )
-        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None)
+        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
 
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
@@ -147,12 +182,16 @@ class Journal:
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
+                self.called.took(entry)
                 self.memories.took(entry, again=True)
                 self.window.append(entry)
-            if isinstance(entry, Boundary):
-                self._replace(entry, None)
-            else:
-                self._follow(entry)
+            match entry:
+                case Boundary():
+                    self._replace(entry, None)
+                case RolledBack(turns=turns, kept=True):
+                    self._take_back(turns)
+                case _:
+                    self._follow(entry)
             if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
                 self.following.updated(self.following.tokens)
         return known
@@ -161,6 +200,7 @@ class Journal:
         """Write a message down and follow it; the notes may be due."""
         self._transcript.append(message)
         self.compactor.took(message)
+        self.called.took(message)
         self.memories.took(message)
         self.window.append(message)
         return self.following.take(message)
@@ -203,6 +243,17 @@ class Journal:
         self._replace(boundary, kept)
         self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
 
+    def taken_back(self, turns: int, messages: int) -> None:
+        """The user took back the last turns, so many messages: a marker says so, and nothing is deleted (CX-7)."""
+        self._transcript.append(RolledBack(turns=turns, messages=messages, line=0, kept=True))
+        self._take_back(turns)
+        self.tell(TurnsRolledBack(turns, messages))
+
+    def _take_back(self, turns: int) -> None:
+        starts = [place for place, message in enumerate(self.window) if is_turn(message)]
+        self.window = self.window[: starts[-turns]] if turns <= len(starts) else []
+        self.following.history_replaced(tuple(self.window))
+
     def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
         """Memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""
         self._transcript.append(boundary)
@@ -231,7 +282,7 @@ class Journal:
 
     def _keep_receipt(self, receipt: Receipt) -> int:
         self.receipts.append(receipt)
-        return keep_receipt(self.world.database, self.named.id, receipt)
+        return self._governor.keep(receipt)
 
     def _record_fork(self, receipt: Receipt) -> None:
         number = self._keep_receipt(receipt)
@@ -244,6 +295,7 @@ class Journal:
         self._closed = True
         await self.memory.drain(CLOSE_SECONDS)
         await self.memories.close()
+        self._governor.give_up()
         self._transcript.close()
         self.tell(SessionClosed(self.following.messages, self.following.tokens))
         self._events.close()

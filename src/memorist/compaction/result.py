@@ -42,12 +42,16 @@ class Compacted(Struct, frozen=True, kw_only=True):
     tokens_after: int
     cut: tuple[Cut, ...] = ()
     restored: tuple[Restored, ...] = ()
+    lead: int = 0
+    """So many messages at the front stand as they did before the conversation."""
 
 
 class Unchanged(Struct, frozen=True):
     """Nothing was done, and why, in one sentence. An expected outcome, not an error."""
 
     why: str
+    asked: bool = True
+    """False where a model was to be asked and was not: then it has not failed."""
 
 
 Outcome = Compacted | Unchanged

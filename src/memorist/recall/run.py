@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -18,8 +19,9 @@ from memorist.core.tokens import estimate_text
 from memorist.errors import InputError, MemoristError, StoreError
 from memorist.events import Event, MemoryRecalled
 from memorist.forks.calls import EditFile, ReadFile, WriteFile
-from memorist.forks.run import run_fork
-from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Receipt
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor
+from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Outcome, Receipt
 from memorist.forks.tools import recognise
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
@@ -53,6 +55,7 @@ class RecallMeans(Struct, frozen=True, kw_only=True):
     model: Model | None
     settings: RecallSettings
     limits: ForkLimits
+    governor: Governor
     searcher: Searcher
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
@@ -94,19 +97,24 @@ class Recall:
         id = f"{RECALLED}{self._means.session[:40]}-{self._count}"
         return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
 
+    def still(self) -> AbstractContextManager[None]:
+        """Within it the memory folder is looked at once."""
+        return self._memory.folder.still()
+
     @property
     def index_due(self) -> bool:
         """Whether the index is to be shown."""
         return self._index_due
 
     def opening(self) -> Message | None:
-        """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory."""
+        """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory. Raises StoreError."""
         if not self._index_due:
             return None
+        # Where it raises, it stays due.
+        index = self._memory.shown_index() if self._memory.folder.exists else None
         self._index_due = False
-        if not self._memory.folder.exists:
+        if index is None:
             return None
-        index = self._memory.shown_index()
         if not index.text.strip():
             return None
         self._listed = frozenset(index.listed)
@@ -222,7 +230,13 @@ class Recall:
             edits=EditWay.ANSWER,
         )
         with contextlib.suppress(MemoristError):
-            receipt = await run_fork(spec, model=model, files=self._means.files, clock=self._means.clock, record=self._means.record)
+            means = self._means
+            receipt = await run_governed(
+                spec, model=model, files=means.files, clock=means.clock, governor=means.governor, record=means.record
+            )
+            if receipt.outcome is Outcome.BLOCKED:
+                self._show(self.picks(query, heads), message, heads)
+                return
             names = chosen(receipt.said, left, settings.limit)
             self._show([Pick(name, 1.0, "chosen by the model") for name in names], message, heads)
 

@@ -38,6 +38,12 @@ def refusal(doing: str, path: Path, error: OSError) -> StoreError:
     return StoreError(f"Cannot {doing} {path}: {cause}.")
 
 
+def forbidden(error: StoreError) -> bool:
+    """Whether the place may not be written at all, now or later; a full disk is no such case."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
 @contextmanager
 def _refusals(doing: str, path: Path) -> Iterator[None]:
     """Turn what the system refuses into StoreError; let FileNotFoundError through, as the port says."""
@@ -196,10 +202,10 @@ class DiskFiles:
             path.unlink()
 
 
-def present(files: Files, path: Path) -> bytes | None:
-    """The bytes of a file; None where there is none. Raises StoreError."""
+def present(files: Files, path: Path, *, limit: int | None = None) -> bytes | None:
+    """The bytes of a file, at most `limit` of them; None where there is none. Raises StoreError."""
     try:
-        return files.read(path)
+        return files.read(path, limit=limit)
     except FileNotFoundError:
         return None
 
@@ -220,6 +226,13 @@ def discard(files: Files, path: Path) -> None:
         files.remove(path)
 
 
+def discard_leftovers(folder: Path) -> None:
+    """Delete what killed writers left in a folder that is written under a lock, which the caller holds. Raises StoreError."""
+    with contextlib.suppress(FileNotFoundError), _refusals("delete in", folder):
+        for path in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+
 def _facts(found: os.stat_result) -> FileFacts:
     mode = found.st_mode
     return FileFacts(found.st_size, found.st_mtime_ns, stat.S_ISREG(mode), stat.S_ISDIR(mode), stat.S_ISLNK(mode), found.st_nlink)
@@ -238,11 +251,11 @@ def _turn(folder: Path) -> Iterator[None]:
 
 def _check(path: Path, expect: bytes) -> None:
     try:
-        present: bytes | None = path.read_bytes()
+        found: bytes | None = path.read_bytes()
     except FileNotFoundError:
-        present = None
-    if present != expect:
-        what = "is gone" if present is None else "changed"
+        found = None
+    if found != expect:
+        what = "is gone" if found is None else "changed"
         raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
 
 

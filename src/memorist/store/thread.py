@@ -46,6 +46,10 @@ class Extracted(Struct, frozen=True, kw_only=True):
     way: Literal["model", "structural"] = "structural"
     generated: int
     """Seconds since the epoch."""
+    problem: str = ""
+    """Why a model that was to be asked did not make it; empty where it did, or none was to be."""
+    outside: bool = False
+    """The session took in content from the web or from an MCP server (RO-9)."""
     path: str = ""
     cwd: str = ""
     repository: str = ""
