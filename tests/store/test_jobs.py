@@ -19,7 +19,7 @@ from memorist.store.jobs import (
     renew,
     retry,
 )
-from memorist.store.rollouts import keep_threads, kept, restore
+from memorist.store.rollouts import keep_threads, kept, restore, threads
 from memorist.store.thread import Kept
 from store.claiming import DAY, HOUR, NOW, TERMS, claim, extract, opened, refused, thread
 
@@ -258,3 +258,23 @@ def test_an_older_result_leaves_a_newer_one_alone(tmp_path: Path) -> None:
     assert finish_extraction(state, other, extract("other", slug="old"), TERMS) == "older"
     assert refused(state, updated=NOW - 5).why == "up to date"
     assert [each.extracted.slug for each in kept(state)] == ["new", "new"]
+
+
+@pytest.mark.covers("RO-9")
+@pytest.mark.parametrize("pollutes", [False, True])
+def test_content_from_outside_counts_only_where_the_user_says_so(tmp_path: Path, pollutes: bool) -> None:
+    """Then the session is marked, what was kept of it before goes, and stage two is asked to forget it."""
+    state, _ = opened(tmp_path)
+    terms = Terms(pollutes=pollutes)
+    keep_threads(state, [thread()])
+    finish_extraction(state, claim(state), extract(), terms)
+    whole = claim_consolidation(state, worker="one", terms=terms)
+    assert isinstance(whole, Claimed)
+    finish_consolidation(state, whole, [extract()])
+    outcome = finish_extraction(state, claim(state, updated=NOW), extract(updated=NOW, outside=True, problem="no model"), terms)
+    asked = next(job.status for job in jobs(state) if job.key == "global")
+
+    assert (outcome, [each.mode for each in threads(state)], asked) == (
+        ("unwanted", ["polluted"], "pending") if pollutes else ("kept", ["enabled"], "pending")
+    )
+    assert [(each.extracted.outside, each.extracted.problem) for each in kept(state)] == ([] if pollutes else [(True, "no model")])
