@@ -11,7 +11,7 @@ import pytest
 from memorist.errors import ModelUnavailable
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.work.run import one_round, work
-from memorist.rollouts.working import Done, Told, Waits
+from memorist.rollouts.working import Done, Stages, Told, Waits
 from memorist.store.jobs import exhausted, failures, jobs
 from memorist.store.rollouts import keep_threads, kept
 from rollouts.stages import Scripted, means
@@ -122,3 +122,20 @@ async def test_no_more_run_at_once_than_may(tmp_path: Path) -> None:
         most = max(most, running)
 
     assert (most, outcomes(told).count(("global", "consolidated")), len(kept(state))) == (2, 1, 6)
+
+
+@pytest.mark.covers("RO-4")
+async def test_the_last_attempt_may_go_another_way(tmp_path: Path) -> None:
+    """Two fail; before the retries are used up, the way that needs no model is taken."""
+    state, clock = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread()])
+    broken, sure = Scripted(state), Scripted(state)
+    broken.broken = {"t": ModelUnavailable("no model")}
+    given = msgspec.structs.replace(means(state, broken, told), stages=Stages(broken.extract, broken.consolidate, sure.extract))
+    for _ in range(3):
+        await one_round(given, "worker")
+        clock.advance(3_600)
+
+    assert [outcome for key, outcome in outcomes(told) if key == "t"] == ["failed", "failed", "kept"]
+    assert sure.done == ["begin t", "end t"]

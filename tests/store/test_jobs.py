@@ -9,7 +9,6 @@ import pytest
 from memorist.store.claims import Claimed, Refused, Terms
 from memorist.store.jobs import (
     claim_consolidation,
-    claim_extraction,
     exhausted,
     fail,
     failures,
@@ -20,7 +19,8 @@ from memorist.store.jobs import (
     renew,
     retry,
 )
-from memorist.store.rollouts import keep_threads, kept
+from memorist.store.rollouts import keep_threads, kept, restore, threads
+from memorist.store.thread import Kept
 from store.claiming import DAY, HOUR, NOW, TERMS, claim, extract, opened, refused, thread
 
 
@@ -246,12 +246,35 @@ def test_new_extracts_do_not_hurry_a_consolidation_that_fails(tmp_path: Path) ->
 
 @pytest.mark.covers("RO-2")
 def test_an_older_result_leaves_a_newer_one_alone(tmp_path: Path) -> None:
-    """A worker that read the file early and ended late changes nothing that is newer."""
+    """Neither a worker that was taken for dead, nor one whose session came back newer from the files meanwhile, overwrites what is newer."""
     state, clock = opened(tmp_path)
     slow = claim(state)
     clock.advance(HOUR)
     finish_extraction(state, claim(state, updated=NOW, worker="two"), extract(updated=NOW, slug="new"), TERMS)
+    other = claim(state, "other")
+    restore(state, [Kept(extracted=extract("other", updated=NOW, slug="new"))])
 
     assert finish_extraction(state, slow, extract(slug="old"), TERMS) == "lost"
-    assert isinstance(claim_extraction(state, "t", NOW - 5, worker="three", terms=TERMS), Refused)
-    assert [each.extracted.slug for each in kept(state)] == ["new"]
+    assert finish_extraction(state, other, extract("other", slug="old"), TERMS) == "older"
+    assert refused(state, updated=NOW - 5).why == "up to date"
+    assert [each.extracted.slug for each in kept(state)] == ["new", "new"]
+
+
+@pytest.mark.covers("RO-9")
+@pytest.mark.parametrize("pollutes", [False, True])
+def test_content_from_outside_counts_only_where_the_user_says_so(tmp_path: Path, pollutes: bool) -> None:
+    """Then the session is marked, what was kept of it before goes, and stage two is asked to forget it."""
+    state, _ = opened(tmp_path)
+    terms = Terms(pollutes=pollutes)
+    keep_threads(state, [thread()])
+    finish_extraction(state, claim(state), extract(), terms)
+    whole = claim_consolidation(state, worker="one", terms=terms)
+    assert isinstance(whole, Claimed)
+    finish_consolidation(state, whole, [extract()])
+    outcome = finish_extraction(state, claim(state, updated=NOW), extract(updated=NOW, outside=True, problem="no model"), terms)
+    asked = next(job.status for job in jobs(state) if job.key == "global")
+
+    assert (outcome, [each.mode for each in threads(state)], asked) == (
+        ("unwanted", ["polluted"], "pending") if pollutes else ("kept", ["enabled"], "pending")
+    )
+    assert [(each.extracted.outside, each.extracted.problem) for each in kept(state)] == ([] if pollutes else [(True, "no model")])

@@ -48,6 +48,8 @@ class Stages(Struct, frozen=True):
 
     extract: Extract
     consolidate: Consolidate
+    last_extract: Extract | None = None
+    """Stage one where no attempt follows if it fails, so that the session is not lost; None: as ever."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -71,4 +73,5 @@ def terms_of(settings: RolloutsSettings, *, lease: int | None = None) -> Terms:
         retry_seconds=settings.retry_seconds,
         running=settings.running,
         cooldown_seconds=settings.cooldown_hours * 3_600,
+        pollutes=settings.pollutes,
     )

@@ -32,6 +32,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     retry_seconds: int = 3_600
     running: int = 2
     cooldown_seconds: int = 6 * 3_600
+    pollutes: bool = False
+    """True: a session that took in content from outside does not become memory (RO-9)."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -79,6 +81,8 @@ class Claimed(Struct, frozen=True, kw_only=True):
     watermark: int
     lease_until: int
     attempt: int
+    last: bool = False
+    """No attempt follows if this one fails."""
 
 
 class Refused(Struct, frozen=True, kw_only=True):

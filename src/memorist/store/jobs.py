@@ -101,6 +101,12 @@ def finish_extraction(state: State, claim: Claimed, extracted: Extracted, terms:
         # The watermark of what is not wanted is not recorded: a session that is allowed again is due again.
         if not _finish(state, claim, done if wanted else None):
             return "lost"
+        if wanted and terms.pollutes and extracted.outside:
+            wanted = False
+            state.change("update threads set mode = 'polluted' where id = :id", {"id": claim.key})
+            state.change("update jobs set last_success = null where kind = 'extract' and key = :id", {"id": claim.key})
+            if take_out(state, claim.key):
+                ask(state, done, terms)
         if not wanted:
             return "unwanted"
         if extracted.empty:
@@ -219,6 +225,7 @@ def _unheld(state: State, job: Job | None, worker: str, terms: Terms, now: int) 
 def _take(state: State, job: Job, watermark: int, worker: str, terms: Terms) -> Claimed:
     """Write the claim down. Work newer than the last gets its retries anew."""
     now = state.now()
+    left = terms.retries if watermark > job.watermark else job.retries_left
     claim = Claimed(
         kind=job.kind,
         key=job.key,
@@ -227,12 +234,13 @@ def _take(state: State, job: Job, watermark: int, worker: str, terms: Terms) -> 
         watermark=watermark,
         lease_until=now + terms.lease_seconds,
         attempt=job.attempts + 1,
+        last=left <= 1,
     )
     taken = msgspec.structs.replace(
         job,
         status="running",
         watermark=watermark,
-        retries_left=terms.retries if watermark > job.watermark else job.retries_left,
+        retries_left=left,
         attempts=claim.attempt,
         worker=worker,
         token=claim.token,

@@ -24,11 +24,12 @@ _KEEP_THREAD = (
     " mode = case when threads.mode = 'enabled' then excluded.mode else threads.mode end"
 )
 _PUT = (
-    "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, path, cwd, repository, branch) values"
-    " (:thread, :updated, :raw_memory, :rollout_summary, :slug, :way, :generated, :path, :cwd, :repository, :branch)"
+    "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, path, cwd, repository, branch, problem, outside)"
+    " values (:thread, :updated, :raw_memory, :rollout_summary, :slug, :way, :generated, :path, :cwd, :repository, :branch, :problem, :outside)"
     " on conflict (thread) do update set updated = excluded.updated, raw_memory = excluded.raw_memory,"
     " rollout_summary = excluded.rollout_summary, slug = excluded.slug, way = excluded.way, generated = excluded.generated,"
-    " path = excluded.path, cwd = excluded.cwd, repository = excluded.repository, branch = excluded.branch"
+    " path = excluded.path, cwd = excluded.cwd, repository = excluded.repository, branch = excluded.branch,"
+    " problem = excluded.problem, outside = excluded.outside"
     " where extracts.updated <= excluded.updated"
 )
 _JOINED = (
@@ -90,7 +91,7 @@ def standing_of(state: State, thread: str) -> Standing | None:
 
 def put(state: State, extracted: Extracted) -> bool:
     """Keep an extract; its use and selection stay. False when a newer one stands, which it then leaves. To be called within a transaction."""
-    return bool(state.change(_PUT, msgspec.structs.asdict(extracted)))
+    return bool(state.change(_PUT, msgspec.structs.asdict(extracted) | {"outside": int(extracted.outside)}))
 
 
 def take_out(state: State, thread: str) -> bool:
@@ -106,7 +107,7 @@ def kept(state: State) -> list[Kept]:
     )
     return [
         Kept(
-            extracted=Extracted(**{name: row[name] for name in Extracted.__struct_fields__}),
+            extracted=Extracted(**{name: row[name] for name in Extracted.__struct_fields__} | {"outside": bool(row["outside"])}),
             uses=row["uses"],
             last_use=row["last_use"],
             selected=bool(row["selected"]),

@@ -108,7 +108,8 @@ async def extract_one(means: Means, thread: Thread, *, worker: str) -> Done | Re
         return _waits(means, "extract", claim)
 
     async def job() -> Outcome:
-        return finish_extraction(means.state, claim, await means.stages.extract(thread), means.terms)
+        extract = (means.stages.last_extract or means.stages.extract) if claim.last else means.stages.extract
+        return finish_extraction(means.state, claim, await extract(thread), means.terms)
 
     return await _done(means, claim, job)
 

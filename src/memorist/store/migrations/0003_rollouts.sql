@@ -27,6 +27,8 @@ create table extracts (
   cwd text not null,
   repository text not null,
   branch text not null,
+  problem text not null,
+  outside integer not null,
   uses bigint not null default 0,
   last_use bigint,
   selected integer not null default 0,
