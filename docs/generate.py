@@ -1,4 +1,5 @@
-"""Write the parts of the documents that come from the code: every command's help, every setting, and the attacks that the tests play.
+"""Write the parts of the documents that come from the code: every command's help, every setting, the attacks that the tests play, and what real
+clients were seen to send.
 
 `make docs` runs it; a test checks it.
 """
@@ -9,6 +10,7 @@ import ast
 import inspect
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import click
@@ -87,12 +89,39 @@ def attacks_of(tests: Path) -> list[str]:
     return [*parts, "Memories that are there, and what stands around them:", "", *(f"- {' '.join(text.split())}" for text in told)]
 
 
+def compared(record: Path) -> list[str]:
+    """What the real clients send beside what memorist assembles: a count, and a table for each situation of each client."""
+    found = tomllib.loads(record.read_text("utf-8"))
+    why, clients = found["why"], [found[name] for name in found if name != "why"]
+    verdicts = [
+        why[row["why"]]["verdict"] if "why" in row else "same"
+        for client in clients
+        for rows in client["situations"].values()
+        for row in rows
+    ]
+    counts = ", ".join(f"{verdicts.count(each)} {each}" for each in ("same", "on purpose", "not applicable"))
+    parts = [f"{len(verdicts)} rows: {counts}.", ""]
+    for client in clients:
+        parts += [f"## {client['name']} {client['version']}", ""]
+        for name, rows in client["situations"].items():
+            parts += [f"### {client['name']}: {name}", "", f"| {client['name']} | memorist | verdict |", "|---|---|---|"]
+            for row in rows:
+                reason = why[row["why"]] if "why" in row else None
+                sides = [f"`{row[side]}`" if side in row else "" for side in ("theirs", "ours")]
+                verdict = "same" if reason is None else f"{reason['verdict']}: {reason['text']}"
+                parts.append(f"| {' | '.join((*sides, verdict))} |")
+            parts.append("")
+        parts += ["Not applicable:", "", *(f"- *{name}*: {reason}" for name, reason in client["without"].items()), ""]
+    return parts[:-1]
+
+
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
         "commands": "\n".join(help_of(commands, "memorist")),
         "attacks": "\n".join(attacks_of(DOCS.parent / "tests" / "attacks")) + "\n",
         "settings": "\n".join(["| setting | default | meaning |", "|---|---|---|", *settings_of(Settings, "")]) + "\n",
+        "context-compared": "\n".join(compared(DOCS.parent / "tests" / "clients" / "compared.toml")) + "\n",
         "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
     }
     texts = {}

@@ -33,17 +33,21 @@ ORDER = [
     "context",
     "skills",
     "rollouts",
-    "settings",
+    "dream",
     "flags",
+    "settings",
     "configuration",
     "model_limits",
     "host_history",
     "window",
     "cache_watch",
     "provider_edits",
+    "fetching",
     "view",
     "memories",
+    "assembly",
     "journal",
+    "beside",
     "session",
     "playback",
     "engine",
@@ -65,7 +69,9 @@ EDGES = (
     "configuration.py",
     "view.py",
     "memories.py",
+    "assembly.py",
     "journal.py",
+    "beside.py",
     "session.py",
     "playback.py",
     "engine.py",
@@ -78,7 +84,7 @@ WORLD = {
     "tempfile", "threading", "time", "urllib", "anthropic", "openai", "xllamacpp",
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
-EXEMPTIONS = 12
+EXEMPTIONS = 11
 """Comments that switch a check off, in the sources and the tests together. This number may only fall."""
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from memorist.context.host import HostContext as HostContext
     from memorist.engine import Memorist as Memorist
     from memorist.errors import MemoristError as MemoristError
     from memorist.session import Session as Session
     from memorist.session_memory.trigger import Host as Host
     from memorist.settings import Settings as Settings
 
-__all__ = ["Host", "Memorist", "MemoristError", "Session", "Settings", "__version__"]
+__all__ = ["Host", "HostContext", "Memorist", "MemoristError", "Session", "Settings", "__version__"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "Host": "memorist.session_memory.trigger",
+    "HostContext": "memorist.context.host",
     "Memorist": "memorist.engine",
     "MemoristError": "memorist.errors",
     "Session": "memorist.session",

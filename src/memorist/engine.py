@@ -21,13 +21,17 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from memorist.assembly import Assembly, AssemblyMeans
 from memorist.auto_memory.index import Uses
 from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
+from memorist.context.host import HostContext
+from memorist.context.run import Outside
 from memorist.errors import UsageError
 from memorist.events import Listener
+from memorist.flags.run import Flags, Source, file_source
 from memorist.journal import Journal, Named, World
 from memorist.models.choose import open_model
 from memorist.playback import Playback
@@ -36,10 +40,14 @@ from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
+from memorist.skills.run import SkillSearch, places_of
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
 from memorist.store.uses import totals
+
+FIRST_LOOK_SECONDS = 2.0
+"""Longest time that a recorded session waits for the flags, so that its first messages are judged like its last. Ours; a live one never waits."""
 
 
 class Memorist:
@@ -49,7 +57,10 @@ class Memorist:
         model: a model string, an object that satisfies `memorist.ports.Model`, or None for what the settings say.
         home: folder of all data; None for what the settings say.
         settings: the whole tree; None reads the user's files and the environment.
+        flags: where feature flags come from (`memorist.flags.run.Source`); None for the file that the settings name.
         clock, files: the world, for tests and unusual hosts.
+
+    Raises SettingsError for settings that cannot be used, ModelNameError for a model string that cannot be understood.
     """
 
     def __init__(
@@ -58,6 +69,7 @@ class Memorist:
         model: str | Model | None = None,
         home: str | os.PathLike[str] | None = None,
         settings: Settings | None = None,
+        flags: Source | None = None,
         clock: Clock | None = None,
         files: Files | None = None,
     ) -> None:
@@ -67,10 +79,14 @@ class Memorist:
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
         self._clock = clock or SystemClock()
         self._files = files or DiskFiles()
+        source = file_source(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._chosen(model)
+        self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
+        """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()
         self._memory: dict[str, AutoMemory] = {}
+        self._searches: dict[str, SkillSearch] = {}
 
     def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
@@ -99,12 +115,36 @@ class Memorist:
 
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
-        opened = Session(self._journal(session, project, format, host or Host(), folder, listener))
+        journal = self._journal(session, project, format, host or Host(), folder, listener)
+        journal.memories.begin()
+        opened = Session(journal, lambda context: self._assembly(journal, context))
         self._sessions.add(opened)
         return opened
 
+    def _assembly(self, journal: Journal, context: HostContext) -> Assembly:
+        means = AssemblyMeans(
+            format=journal.named.format,
+            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context),
+            files=self._files,
+            layout=journal.layout,
+            skills=self.settings.skills,
+            search=self.skills,
+            index=journal.memories.opening,
+            record=journal.record,
+            open_calls=lambda: [call.id for call in journal.following.open_calls.calls],
+            called=journal.called.took,
+        )
+        return Assembly(context, means)
+
+    def skills(self, folder: str) -> SkillSearch:
+        """The search for skills of a working folder; what it has read is kept for the next session there."""
+        if folder not in self._searches:
+            self._searches[folder] = SkillSearch(places_of(Path(folder), os.environ, self.settings.home), self.settings.skills)
+        return self._searches[folder]
+
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
+        self.flags.wait(FIRST_LOOK_SECONDS)
         played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener))
         self._sessions.add(played)
         return played
@@ -127,6 +167,7 @@ class Memorist:
             database=self.database(),
             model=self._model,
             settings=self.settings,
+            flags=self.flags,
             memory=self._memory_of(project, host),
             listener=listener,
         )
@@ -159,13 +200,14 @@ class Memorist:
         return known
 
     async def close(self) -> None:
-        """Close every open session and the model. May be called twice."""
+        """Close every open session, the flags and the model. May be called twice."""
         for session in list(self._sessions):
             await session.close()
         self._sessions.clear()
         for memory in self._memory.values():
             memory.close()
         self._memory.clear()
+        self.flags.close()
         if self._model is not None and self._owns_model:
             await self._model.close()
         if self._database is not None:

@@ -12,20 +12,25 @@ from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
 from memorist.auto_memory.run import AutoMemory
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
+from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
+from memorist.flags.run import Flags
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
+from memorist.recall.first_look.run import FirstLook
 from memorist.recall.run import Recall, RecallMeans
 from memorist.recall.search.run import MemorySearch
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
+from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Due, Host, allowed
 from memorist.settings import Settings
+from memorist.skills.called import CalledSkills
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
@@ -47,6 +52,8 @@ class World(Struct, frozen=True, kw_only=True):
     database: sqlite3.Connection
     model: Model | None
     settings: Settings
+    flags: Flags
+    """May change some of the settings while the session runs."""
     memory: AutoMemory | None = None
     """The memory of the session's project; None where none is kept."""
     listener: Listener | None = None
@@ -69,14 +76,17 @@ class Journal:
         self.world = world
         self.receipts: list[Receipt] = []
         self.compacts = host.auto_compact and world.settings.compaction.enabled
-        self.keeps_notes = allowed(replace(host, auto_compact=self.compacts), world.settings.session_memory)
-        self.following = Following(world.settings.session_memory)
+        self._host = replace(host, auto_compact=self.compacts)
+        self.following = Following(self._session_memory)
         self._closed = False
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
-        self.compactor = Compactor(self.following, self.memory, shipped(), self._compaction_means())
+        texts_of_compaction = shipped()
+        self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
         self.memories = self._memories()
+        self.called = CalledSkills(texts_of_compaction.skill)
+        """The skills that the conversation called for."""
         self.window: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
@@ -85,13 +95,21 @@ class Journal:
         keep_session(world.database, named.id, project=named.project, folder=str(layout.folder), format=named.format, now=world.clock.now())
         self.tell(SessionOpened(named.id, named.format, resumed=bool(self.known), messages=len(self.known)))
 
+    @property
+    def keeps_notes(self) -> bool:
+        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
+        return allowed(self._host, self._session_memory())
+
+    def _session_memory(self) -> SessionMemorySettings:
+        return self.world.flags.over(self.world.settings.session_memory)
+
     def _memory_means(self) -> Means:
         world = self.world
         return Means(
             clock=world.clock,
             files=world.files,
             model=world.model,
-            settings=world.settings.session_memory,
+            settings=self._session_memory,
             limits=world.settings.forks,
             tell=self.tell,
             keep=self._keep_receipt,
@@ -114,6 +132,7 @@ class Journal:
         world, memory = self.world, self.world.memory
         if memory is None:
             return Memories()
+        look = FirstLook(memory.folder, world.settings.recall)
         extraction = ExtractionMeans(
             session=self.named.id,
             cursor=self.layout.memory_cursor,
@@ -123,6 +142,7 @@ class Journal:
             limits=world.settings.forks,
             tell=self.tell,
             record=self._record_fork,
+            ready=look.wait,
         )
         recall = RecallMeans(
             session=self.named.id,
@@ -131,12 +151,12 @@ class Journal:
             model=world.model,
             settings=world.settings.recall,
             limits=world.settings.forks,
-            searcher=MemorySearch(memory, world.settings.recall),
+            searcher=MemorySearch(memory.folder, world.settings.recall),
             tell=self.tell,
             record=self._record_fork,
             keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
         )
-        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None)
+        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
 
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
@@ -147,12 +167,16 @@ class Journal:
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
+                self.called.took(entry)
                 self.memories.took(entry, again=True)
                 self.window.append(entry)
-            if isinstance(entry, Boundary):
-                self._replace(entry, None)
-            else:
-                self._follow(entry)
+            match entry:
+                case Boundary():
+                    self._replace(entry, None)
+                case RolledBack(turns=turns, kept=True):
+                    self._take_back(turns)
+                case _:
+                    self._follow(entry)
             if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
                 self.following.updated(self.following.tokens)
         return known
@@ -161,6 +185,7 @@ class Journal:
         """Write a message down and follow it; the notes may be due."""
         self._transcript.append(message)
         self.compactor.took(message)
+        self.called.took(message)
         self.memories.took(message)
         self.window.append(message)
         return self.following.take(message)
@@ -202,6 +227,17 @@ class Journal:
         self._transcript.append(boundary)
         self._replace(boundary, kept)
         self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
+
+    def taken_back(self, turns: int, messages: int) -> None:
+        """The user took back the last turns, so many messages: a marker says so, and nothing is deleted (CX-7)."""
+        self._transcript.append(RolledBack(turns=turns, messages=messages, line=0, kept=True))
+        self._take_back(turns)
+        self.tell(TurnsRolledBack(turns, messages))
+
+    def _take_back(self, turns: int) -> None:
+        starts = [place for place, message in enumerate(self.window) if is_turn(message)]
+        self.window = self.window[: starts[-turns]] if turns <= len(starts) else []
+        self.following.history_replaced(tuple(self.window))
 
     def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
         """Memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""

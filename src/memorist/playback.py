@@ -62,7 +62,7 @@ class Playback:
             self._journal.compactor.replied(now, entry.usage or NO_USAGE)
         elif self._journal.compacts and self._journal.compactor.due(now, limits):
             done = await self._journal.compactor.make_smaller(
-                Call(messages=tuple(self._journal.window), limits=limits, price=self.price, now=now)
+                Call(skills=self._journal.called.all(), messages=tuple(self._journal.window), limits=limits, price=self.price, now=now)
             )
             self._show(done)
 

@@ -113,14 +113,33 @@ class FileFacts(Struct, frozen=True):
     """Names that the same file has (hard links); 1 where the store does not know."""
 
 
-class Files(Protocol):
-    """A file system. Paths are absolute. Every method raises `memorist.errors.StoreError` when the system refuses, and FileNotFoundError
-    when the path is not there.
+class ReadableFiles(Protocol):
+    """The part of a file system that looks and reads. Paths are absolute. Every method raises `memorist.errors.StoreError` when the system refuses,
+    and FileNotFoundError when the path is not there.
     """
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them."""
         ...
+
+    def facts(self, path: Path) -> FileFacts | None:
+        """What is at the path, links not followed; None when there is nothing."""
+        ...
+
+    def resolve(self, path: Path) -> Path:
+        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
+        ...
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders are left out.
+
+        With `limit`, the search stops at that many.
+        """
+        ...
+
+
+class Files(ReadableFiles, Protocol):
+    """A file system, to read and to write. Its methods raise as those of `ReadableFiles` do."""
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """Replace the file in one step (temporary file in the same folder, flush, rename); missing folders are made, 0700, the file 0600.
@@ -133,27 +152,12 @@ class Files(Protocol):
         """Make the file if there is none; False when there was one already."""
         ...
 
-    def facts(self, path: Path) -> FileFacts | None:
-        """What is at the path, links not followed; None when there is nothing."""
-        ...
-
-    def resolve(self, path: Path) -> Path:
-        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
-        ...
-
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
         """Every file below the folder, sorted, links not followed; with `limit`, the search stops at that many files."""
         ...
 
     def append(self, path: Path, data: bytes) -> None:
         """Add to the end of a file, which is made if it is missing (0600)."""
-        ...
-
-    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
-        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders are left out.
-
-        With `limit`, the search stops at that many.
-        """
         ...
 
     def remove(self, path: Path) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from memorist.assembly import Assembly
+from memorist.beside import Beside
 from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
 from memorist.compaction.provider import ProviderSummary
 from memorist.compaction.result import Strategy
 from memorist.compaction.summary import Unusable
-from memorist.core.messages import JsonObject
+from memorist.context.host import HostContext
+from memorist.context.piece import Piece
+from memorist.core.messages import JsonObject, Message
 from memorist.core.tokens import family_factor
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
+from memorist.fetching import fetch_tool
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
@@ -28,15 +33,16 @@ from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
-from memorist.view import View, fetch_tool
+from memorist.view import View
 from memorist.window import Window
 
 
 class Session:
     """Opened by `Memorist.open`. Methods are called from one task; updates of the notes run beside it."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly]) -> None:
         self._journal = journal
+        self._beside = Beside(journal, assembling)
         self._format = journal.named.format
         self._codec = codec(self._format)
         self._history = HostHistory(self._codec, journal.known)
@@ -79,6 +85,17 @@ class Session:
         """The notes as they are on disk; None when there are none yet."""
         return self.memory.notes()
 
+    def assemble(self, context: HostContext) -> None:
+        """Have the context assembled, for a host that does not do it itself. Call it before the first request, in each process; and again whenever
+        something of what it says has changed: the next request tells the model the difference.
+        """
+        self._beside.assemble(context)
+
+    @property
+    def context(self) -> tuple[Piece, ...]:
+        """The first context as it is shown, piece by piece; empty before the first request, and where the host assembles it itself."""
+        return self._beside.context
+
     def receipts(self) -> list[Receipt]:
         """What ran in the background since the session was opened, oldest first."""
         return list(self._journal.receipts)
@@ -92,22 +109,31 @@ class Session:
         news = self._history.sent(self._items(request))
         following = self._journal.following
         following.meter.factor = family_factor(str(request.get("model", "")))
-        if news.rewritten and following.messages:
+        back = self._view.taken_back(news)
+        if back is not None:
+            self._journal.taken_back(back.turns, len(back.messages))
+        elif news.rewritten and following.messages:
             kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
-            self._journal.memories.compacted()
+            self._beside.made_anew()
         for message in news.messages:
             self._journal.take(message)
-        self._view.take(news)
+        self._view.take(news, back)
+        if back is not None:
+            self._beside.taken_back(self._view)
         if not self._resumed:
             self._resumed = True
-            self._journal.memories.resumed(self._view)
+            self._beside.take_up(self._view)
         self._know(request)
         self._tried_again = False
         if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
             await self._fit()
-        self._journal.memories.show(self._view, news.messages)
+        await self._show(request, news.messages)
         return self._to_send(request, rewritten=news.rewritten)
+
+    async def _show(self, request: JsonObject, messages: Sequence[Message]) -> None:
+        """Show what memorist has to show beside the host's messages, these new ones among them."""
+        await self._beside.show(self._view, request, messages, None if self._price is None else self._price.window)
 
     def _know(self, request: JsonObject) -> None:
         """Thresholds and price of the model of this request; looked up anew only when it is another one, or asks for another output."""
@@ -129,6 +155,7 @@ class Session:
     def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._journal.compacts
         self._request, self._reply = request, None
+        request = self._beside.dressed(request)
         if marks or self._view.changed:
             self._spent = self._last
             asyncio.get_running_loop().call_soon(self._while_waiting)
@@ -186,12 +213,13 @@ class Session:
         due = self.following.end_turn()
         parent = self._parent(self._reply)
         self._journal.offer(due, parent if due else None)
-        self._journal.memories.turn_ended(parent)
+        self._beside.turn_ended(parent)
         self._journal.flush()
 
     def on_file_read(self, path: str) -> None:
         """A file was read into the conversation by other means than a tool call."""
         self.following.ledger.work.files.read(path)
+        self._beside.read(path)
         self._journal.tell(FileRead(path))
 
     async def summarise(self) -> str:
@@ -218,7 +246,7 @@ class Session:
         done = await self._fit(forced=True)
         if done is None or done.result is None:
             return None
-        self._journal.memories.show(self._view, ())
+        await self._show(self._request, ())
         return self._to_send(self._request)
 
     async def _fit(self, *, manual: Strategy | None = None, instructions: str = "", forced: bool = False) -> Done | None:
@@ -230,13 +258,14 @@ class Session:
             instructions=instructions,
             forced=forced,
             provider_compacts=self._provider.active,
+            skills=self._journal.called.all(),
         )
         done = await self._view.fit(self._journal.world.clock.now(), call)
         if done is not None and done.result is not None:
             self._watch.edited()
         if done is not None and done.result is not None and done.result.strategy != "micro":
             self._journal.compacted(done.boundary(manual=manual is not None), done.result.messages)
-            self._journal.memories.compacted()
+            self._beside.made_anew()
         return done
 
     def fetch(self, id: str) -> str | None:
@@ -262,4 +291,5 @@ class Session:
 
     async def close(self) -> None:
         """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
+        await self._beside.close()
         await self._journal.close()

@@ -14,7 +14,10 @@ from msgspec import Struct
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.compaction.settings import CompactionSettings
 from memorist.context.settings import ContextSettings
+from memorist.dream.settings import DreamSettings
 from memorist.errors import SettingsError
+from memorist.flags.settings import FlagsSettings
+from memorist.flags.values import SECTIONS, in_force, overridden, remarks
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
 from memorist.recall.settings import RecallSettings
@@ -27,6 +30,9 @@ ENVIRONMENT_PREFIX = "MEMORIST_"
 
 NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL"})
 """Variables with the prefix that are read elsewhere: a key, and the place of a model file on this machine."""
+
+FLAG = "flag"
+"""The source of a value that a feature flag overrides."""
 
 PROJECT_MAY_SET = frozenset({"session_memory", "compaction"})
 """Parts that a project's own file may set. The rest is ignored there and reported: a cloned repository must not choose which server
@@ -49,6 +55,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
     rollouts: RolloutsSettings = RolloutsSettings()
+    dream: DreamSettings = DreamSettings()
+    flags: FlagsSettings = FlagsSettings()
 
 
 class Layer(Struct, frozen=True):
@@ -113,6 +121,16 @@ def resolve(layers: Sequence[Layer]) -> Resolved:
         _check(layer.name, values)
         _merge(merged, values, layer.name, sources, ())
     return Resolved(msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored))
+
+
+def with_flags(resolved: Resolved, flags: Mapping[str, object]) -> Resolved:
+    """The settings with what the flags say, which goes before every other source; what is wrong with a flag is among what was ignored."""
+    sections = {section: overridden(getattr(resolved.settings, section), flags) for section in SECTIONS}
+    return Resolved(
+        msgspec.structs.replace(resolved.settings, **sections),
+        resolved.sources | dict.fromkeys(in_force(flags), FLAG),
+        (*resolved.ignored, *(f"{remark} (flag)" for remark in remarks(flags))),
+    )
 
 
 def _check(name: str, values: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from memorist.ports import Files
 from memorist.store.files import discard
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
-from memorist.window import Window
+from memorist.window import TakenBack, Window
 
 LONG = 256
 """Entries of a history that takes longer to copy than to ask for a copy ahead of time."""
@@ -65,11 +65,28 @@ class View:
         """Whether the model is shown something else than the host's history."""
         return self._window.changed
 
+    def lead(self, messages: Sequence[Message]) -> None:
+        """Show these before all others from the next request on: the session's first context, which is no part of the conversation."""
+        self._window.lead(messages)
+        self._same, self._settled = 0, False
+
     def messages(self) -> tuple[Message, ...]:
-        """The messages that are shown."""
+        """The messages that are shown, without the lead."""
         return self._window.messages
 
-    def take(self, news: News) -> None:
+    def taken_back(self, news: News) -> TakenBack | None:
+        """The turns that the user took back, where the host rewrote its history for that and nothing else."""
+        return self._window.taken_back(news.entries) if news.rewritten else None
+
+    def _cut_back(self, back: TakenBack, news: News) -> None:
+        """The older part goes out as it did, with what was shown in it, so that the provider's cache still serves it."""
+        self._window.cut_back(back.at)
+        if self._window.changed:
+            self._show(self._window.messages)
+        self._same, self._settled = 0, False
+        self._window.take([entry for entry in news.entries if entry.index >= back.at])
+
+    def take(self, news: News, back: TakenBack | None = None) -> None:
         """Take in what came with a request. The first request of a process takes up the window that the last process had saved; where there is none, what
         the model has seen already stays as it was shown.
         """
@@ -77,7 +94,9 @@ class View:
             order = [message for entry in news.entries for message in entry.messages]
             answered = next((index for index in range(len(order) - 1, -1, -1) if order[index].role == "assistant"), 0)
             self._compactor.joined(order[:answered])
-        if news.rewritten:
+        if back is not None:
+            self._cut_back(back, news)
+        elif news.rewritten:
             self._window.restart(news.entries)
             self._same, self._settled = 0, False
             self._forget()
@@ -119,6 +138,13 @@ class View:
             # Without it a new process shows the host's history again and compacts it anew; nothing is lost.
             self._saved = []
 
+    def mend(self, mended: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
+        """Show what `mended` makes of the messages, where it makes something else of them."""
+        now = self._window.messages
+        new = mended(now)
+        if len(new) != len(now) or any(one is not other for one, other in zip(now, new, strict=True)):
+            self._show(new)
+
     def insert(self, message: Message) -> None:
         """Show a message of ours after what is shown now, with this request and every later one. Costs the same however long the window is."""
         last = self._window.last
@@ -139,6 +165,11 @@ class View:
     def begun(self) -> bool:
         """Whether the model has spoken in what is shown."""
         return any(message.origin is Origin.MODEL for message in self._window.messages)
+
+    @property
+    def newest(self) -> Message | None:
+        """The last message that is shown."""
+        return self._window.last
 
     @property
     def open_for_more(self) -> bool:
@@ -248,26 +279,3 @@ class View:
         self._inserted = []
         discard(self._files, self._layout.window)
         discard(self._files, self._layout.inserts)
-
-
-FETCH_NAME = "memorist_fetch"
-
-
-def fetch_tool(name: str) -> JsonObject:
-    """The definition of the tool that fetches back what was taken out, in a wire format; a host that offers it answers its calls by `Session.fetch`."""
-    description = (
-        "Fetch the whole text of an earlier message or tool result that is no longer shown in full, by the id that stands in its place."
-    )
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {"id": {"type": "string", "description": "The id of the message or tool result"}},
-        "required": ["id"],
-        "additionalProperties": False,
-    }
-    match name:
-        case "anthropic":
-            return {"name": FETCH_NAME, "description": description, "input_schema": schema}
-        case "openai_responses":
-            return {"type": "function", "name": FETCH_NAME, "description": description, "parameters": schema, "strict": True}
-        case _:
-            return {"type": "function", "function": {"name": FETCH_NAME, "description": description, "parameters": schema}}

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
 from memorist.formats.codec import Codec
 from memorist.host_history import WINDOW, Entry, HostHistory
@@ -24,6 +25,18 @@ class Shown(Struct, frozen=True):
     items: tuple[Any, ...] = ()
 
 
+class TakenBack(Struct, frozen=True):
+    """Turns that the user took back: the index of the host's entry from which on the history is another, and the messages that are gone."""
+
+    at: int
+    messages: tuple[Message, ...]
+
+    @property
+    def turns(self) -> int:
+        """How many turns are gone."""
+        return sum(map(is_turn, self.messages))
+
+
 class Window:
     """The entries that the next request shows."""
 
@@ -31,6 +44,8 @@ class Window:
         self._codec = codec
         self._history = history
         self._shown: list[Shown] = []
+        self._lead: Shown | None = None
+        """What stands before the conversation: an entry without messages, since it is no part of it."""
         self._items: list[Any] = []
         """What was sent of the first `_sent` entries of `_shown`, so that the next request costs time in what is new only."""
         self._sent = 0
@@ -58,12 +73,43 @@ class Window:
 
     def restart(self, entries: Sequence[Entry]) -> None:
         """The host rewrote its history: its own entries are the window again."""
-        self._put([])
-        self.changed = False
-        self.take(entries)
+        self._put([Shown(entry.messages, entry.index) for entry in entries])
+        self.changed = self._lead is not None
+
+    def lead(self, messages: Sequence[Message]) -> None:
+        """Show these messages before the conversation, behind the host's own instructions, from the next request on. Neither a compaction nor a host that
+        rewrites its history touches them.
+        """
+        shown = [each for each in self._shown if each is not self._lead]
+        self._lead = Shown((), None, tuple(self._codec.encode_messages(messages)))
+        self._put(shown)
+        self.changed = True
+
+    def taken_back(self, entries: Sequence[Entry]) -> TakenBack | None:
+        """Whether a history that the host rewrote is the old one up to the beginning of a turn, with new words of the person or nothing after it.
+
+        None for every other rewriting. Entries that a compaction had taken out of the window are not compared.
+        """
+        hosts = [shown for shown in self._shown if shown.index is not None]
+        for place, shown in enumerate(hosts):
+            at = shown.index or 0
+            if at >= len(entries) or _ids(shown.messages) != _ids(entries[at].messages):
+                dropped = tuple(message for each in hosts[place:] for message in each.messages)
+                after = [message for entry in entries[at:] for message in entry.messages]
+                begins = bool(place) and bool(dropped) and is_turn(dropped[0])
+                fresh = all(is_turn(message) for message in after) and all(entry.new == entry.messages for entry in entries[at:])
+                return TakenBack(at, dropped) if begins and fresh else None
+        return None
+
+    def cut_back(self, at: int) -> None:
+        """Show only what stands before the host's entry of this index; what came with an entry that stays, stays."""
+        end = next((place for place, shown in enumerate(self._shown) if shown.index is not None and shown.index >= at), len(self._shown))
+        self._put([shown for shown in self._shown[:end] if shown is not self._lead])
 
     def _put(self, shown: list[Shown]) -> None:
         self._shown, self._items, self._sent, self._spare = shown, [], 0, None
+        if self._lead is not None:
+            shown.insert(next((at for at, each in enumerate(shown) if not _instructs(each)), len(shown)), self._lead)
 
     def append(self, message: Message) -> None:
         """Show a message of ours after all that is shown now."""
@@ -92,12 +138,13 @@ class Window:
             else:
                 new.append(Shown((messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))))
                 at += 1
+        before_it = self._shown
+        self._put(new)
         same = 0
-        for before, after in zip(self._shown, new, strict=False):
+        for before, after in zip(before_it, new, strict=False):
             if before is not after:
                 break
             same += 1 if after.index is not None else len(after.items)
-        self._put(new)
         self.changed = True
         return same
 
@@ -133,3 +180,12 @@ class Window:
                 break
             at -= 1
         return at
+
+
+def _ids(messages: Sequence[Message]) -> list[str]:
+    return [message.id for message in messages]
+
+
+def _instructs(shown: Shown) -> bool:
+    """Whether an entry is the host's own instructions, which many providers want first."""
+    return bool(shown.messages) and all(message.role in ("system", "developer") for message in shown.messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from memorist.testing import FrozenClock
 
 @pytest.fixture
 def where(tmp_path: Path) -> MemoryLayout:
-    return Layout(tmp_path / "home").memory("/work/shop")
+    return Layout(tmp_path / "home").memory("/home/dev/shop")
 
 
 @pytest.fixture
@@ -25,8 +26,10 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-def folder(where: MemoryLayout, clock: FrozenClock) -> MemoryFolder:
-    return MemoryFolder(where, files=DiskFiles(), clock=clock, settings=AutoMemorySettings())
+def folder(where: MemoryLayout, clock: FrozenClock) -> Iterator[MemoryFolder]:
+    opened = MemoryFolder(where, files=DiskFiles(), clock=clock, settings=AutoMemorySettings())
+    yield opened
+    opened.close()
 
 
 def memory(name: str, body: str = "Text.", kind: str = "project") -> bytes:

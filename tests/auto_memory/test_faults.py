@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from memorist.errors import StoreError, WriteConflict
 from memorist.recall.search.run import MemorySearch
 from memorist.recall.settings import RecallSettings
 from memorist.store.database import open_database
-from memorist.store.files import DiskFiles
+from memorist.store.files import DiskFiles, refusal
 from memorist.store.layout import MemoryLayout
 from memorist.store.overlay import OverlayFiles
 from memorist.store.uses import totals, uses_of
@@ -239,11 +240,39 @@ def test_what_the_person_wrote_or_looked_at_is_shown(auto: AutoMemory) -> None:
     assert auto.shown("x.md")[1] == ()
 
 
+@pytest.mark.covers("SF-5", "AM-3")
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+def test_a_look_goes_on_where_the_index_may_never_be_written(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """A folder that may only be read is read, its index made where it is shown; a full disk passes, so it is told and tried again."""
+    folder.where.folder.mkdir(parents=True)
+    (folder.where.folder / "a.md").write_bytes(memory("a"))
+    write = DiskFiles.write
+
+    def refused(files: DiskFiles, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        if path == folder.where.index:
+            raise refusal("write", path, OSError(number, "")) from OSError(number, "")
+        write(files, path, data, expect=expect)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DiskFiles, "write", refused)
+        if number == errno.ENOSPC:
+            with pytest.raises(StoreError, match="full"):
+                folder.heads()
+        else:
+            assert [head.path for head in folder.heads()] == ["a.md"]
+            assert folder.index().listed == ("a.md",)
+            assert not folder.where.index.exists()
+            with pytest.raises(StoreError, match=r"MEMORY\.md"):
+                put(folder, "b.md", memory("b"))
+    assert "a.md" in {head.path for head in folder.heads()}
+    assert "(a.md)" in folder.where.index.read_text()
+
+
 @pytest.mark.covers("RC-3", "SF-5")
 def test_an_index_that_is_damaged_where_only_a_search_looks_is_made_again(auto: AutoMemory) -> None:
     """The words' part of the file is cut off; nothing else changed, and the search finds what it found before."""
     put(auto.folder, "a.md", memory("pnpm", "Use pnpm for the packages."))
-    search = MemorySearch(auto, RecallSettings(embeddings=False))
+    search = MemorySearch(auto.folder, RecallSettings(embeddings=False))
     (found,) = search.search("which packages with pnpm", 5)
     search.close()
     broken = sqlite3.connect(auto.where.full_text)
@@ -251,6 +280,6 @@ def test_an_index_that_is_damaged_where_only_a_search_looks_is_made_again(auto: 
     broken.commit()
     broken.close()
 
-    again = MemorySearch(auto, RecallSettings(embeddings=False))
+    again = MemorySearch(auto.folder, RecallSettings(embeddings=False))
     assert again.search("which packages with pnpm", 5)[0].path == found.path
     again.close()

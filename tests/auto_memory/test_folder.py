@@ -231,7 +231,7 @@ WRITER = textwrap.dedent("""
     from memorist.store.layout import Layout
 
     home, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    folder = MemoryFolder(Layout(home).memory("/work/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())
+    folder = MemoryFolder(Layout(home).memory("/home/dev/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())
     for number in range(count):
         data = f"---\\nname: {name}-{number}\\n---\\nx\\n".encode()
         folder.apply([Change(path=f"{name}-{number}.md", before=None, after=data)], Why(actor="extraction", what=f"{name} {number}"))

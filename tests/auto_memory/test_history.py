@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from dulwich.objects import Commit
+from dulwich.repo import Repo
 
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.changes import Change, Why
 from memorist.auto_memory.folder.run import MemoryFolder
+from memorist.auto_memory.history.rewrite.run import Rewrite
 from memorist.auto_memory.history.run import History
 from memorist.auto_memory.run import AutoMemory
 from memorist.auto_memory.settings import AutoMemorySettings
@@ -49,7 +53,7 @@ def test_looking_at_a_history_that_is_not_there_makes_none(where: MemoryLayout) 
 
 
 @pytest.mark.covers("SF-5", "RO-5")
-@pytest.mark.parametrize("step", [1, 2, 3, 4])
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6])
 def test_a_purge_that_is_killed_at_any_step_loses_no_history_and_leaves_no_copy(
     folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -222,3 +226,88 @@ def test_a_damaged_history_is_moved_aside_and_memory_goes_on(folder: MemoryFolde
     assert folder.where.history.with_name("history.damaged").is_dir()
     folder.purge(["a.md"])
     assert not any(path.is_file() for path in folder.where.history.with_name("history.damaged").rglob("*"))
+
+
+@pytest.mark.covers("SF-4", "RO-5")
+def test_others_write_on_while_a_history_is_written_anew(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder's lock is free while the changes are copied; what comes meanwhile is in the new history, the forgotten file in none of it."""
+    put(folder, "keep.md", memory("keep"), what="first")
+    put(folder, "a.md", memory("a", "the-hidden-words"))
+    other = folder.beside()
+    write, calls = Rewrite.catch_up, 0
+
+    def interrupted(self: Rewrite) -> None:
+        nonlocal calls
+        write(self)
+        calls += 1
+        if calls == 1:
+            put(other, "b.md", memory("b"), what="meanwhile")
+            put(other, "a.md", memory("a", "the-hidden-words, again"), before=memory("a", "the-hidden-words"))
+
+    monkeypatch.setattr(Rewrite, "catch_up", interrupted)
+    assert folder.purge(["a.md"]) == 2
+
+    assert {"first", "meanwhile"} <= {each.why.what for each in folder.history.log()}
+    assert sorted(folder.history.files()) == ["MEMORY.md", "b.md", "keep.md"]
+    assert not (folder.where.folder / "a.md").exists()
+    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+
+
+@pytest.mark.covers("SF-5", "RO-5")
+def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the lock is taken nothing is touched: the old history is whole, and what was built of the new one goes."""
+    for number in range(7):
+        put(folder, f"m-{number}.md", memory(f"m-{number}"), what=f"change {number}")
+    put(folder, "a.md", memory("a", "the-hidden-words"))
+    before = [each.id for each in folder.history.log()]
+    monkeypatch.setattr("memorist.auto_memory.history.rewrite.run.BATCH", 3)
+    write, calls = Rewrite._write, 0
+
+    def killing(self: Rewrite, commits: Sequence[Commit]) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise Killed
+        write(self, commits)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Rewrite, "_write", killing)
+        with pytest.raises(Killed):
+            folder.purge(["a.md"])
+
+    assert [each.id for each in folder.beside().history.log()] == before
+    assert folder.beside().heads() == folder.heads()
+    assert folder.purge(["a.md"]) == 1
+    assert {f"change {number}" for number in range(7)} <= {each.why.what for each in folder.history.log()}
+    assert [path.name for path in folder.where.state.iterdir() if path.name.startswith(".")] == []
+    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+
+
+@pytest.mark.covers("AM-10", "RO-5")
+def test_a_rewritten_history_is_sound_git(folder: MemoryFolder) -> None:
+    """Every object is as Git wants it and under its right name, folders included; a folder that held nothing else is gone."""
+    put(folder, "team/rules/keep.md", memory("keep"), what="first")
+    put(folder, "team/gone.md", memory("gone"))
+    put(folder, "lone/gone.md", memory("gone"))
+    put(folder, "z.md", memory("z"))
+
+    assert folder.purge(["team/gone.md", "lone/gone.md"]) == 2
+
+    repository = Repo(str(folder.where.history))
+    for id in repository.object_store:
+        repository.object_store[id].check()
+    repository.close()
+    assert sorted(folder.history.files()) == ["MEMORY.md", "team/rules/keep.md", "z.md"]
+    assert not [each for each in folder.history.log() if any("gone" in path for path in each.paths)]
+
+
+@pytest.mark.covers("RO-5")
+def test_forgetting_for_good_judges_no_other_file_again(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the lock the other files are looked at, and not read."""
+    for number in range(3):
+        put(folder, f"m-{number}.md", memory(f"m-{number}"))
+    monkeypatch.setattr("memorist.auto_memory.scanned.doubts", lambda *given: pytest.fail(f"judged {given[0].path}"))
+
+    folder.purge(["m-1.md"])
+
+    assert [head.path for head in folder.heads()] == ["m-0.md", "m-2.md"]

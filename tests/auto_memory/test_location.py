@@ -93,7 +93,7 @@ def test_an_unsafe_folder_is_refused(given: str) -> None:
 def test_a_checked_in_file_cannot_choose_the_folder(tmp_path: Path) -> None:
     """A cloned repository's own settings file must not aim our writes elsewhere; the environment and the user's file may."""
     (tmp_path / ".memorist").mkdir()
-    (tmp_path / ".memorist" / "config.toml").write_text('[auto_memory]\ndirectory = "/root/.ssh"\n')
+    (tmp_path / ".memorist" / "config.toml").write_text('[auto_memory]\ndirectory = "/home/dev/.ssh"\n')
 
     found = load_settings({"MEMORIST_HOME": str(tmp_path / "home")}, project=tmp_path)
     chosen = load_settings({"MEMORIST_HOME": str(tmp_path / "home"), "MEMORIST_AUTO_MEMORY__DIRECTORY": str(tmp_path / "mine")})

@@ -84,7 +84,8 @@ def test_a_folder_shows_what_would_be_said_first(project: Path) -> None:
     assert set(native["items"][0]) == {"role", "tag", "tokens", "source", "why", "text"}
     assert {Path(left["source"]).name for left in native["left_out"]} == {"gone.md", "CLAUDE.local.md"}
     assert "not yours" not in json.dumps(native)
-    assert [item["tag"] for item in rollout["items"]] == ["AGENTS.md", "environment_context"]
+    assert [item["tag"] for item in rollout["items"]] == ["permissions instructions", "AGENTS.md", "environment_context"]
+    assert "no host has said otherwise" in rollout["items"][0]["why"]
 
 
 @pytest.mark.covers("CX-9")
@@ -122,11 +123,36 @@ def test_a_recorded_session_shows_its_pieces_at_a_turn(session: Path, tmp_path: 
     assert "conversation: 2 prompts, 1 reply" in text
 
 
+@pytest.mark.covers("CX-9")
+def test_tokens_are_counted_for_a_model(session: Path, project: Path) -> None:
+    """The one that is named, else the one of the recording, else none; the output says which and by what factor."""
+
+    def counts(place: Path, *options: str) -> tuple[object, float, int]:
+        found = json.loads(run("context", str(place), "--json", *options, cwd=project))
+        return found["model"], found["factor"], found["tokens"]
+
+    model, factor, plain = counts(session)
+    assert (model, factor) == (None, 1.0)
+    turn = record(timestamp="2026-11-22T06:00:01Z", type="turn_context", payload={"cwd": "/w", "model": "gpt-5"})
+    head, *rest = session.read_text("utf-8").splitlines()
+    session.write_text("\n".join([head, turn, *rest]) + "\n", "utf-8")
+
+    assert counts(session)[:2] == ("gpt-5", 1.05)
+    assert counts(session, "--model", "claude-opus-4-7")[:2] == ("claude-opus-4-7", 1.72)
+    assert counts(session, "--model", "claude-opus-4-7")[2] > counts(session)[2] > plain
+    assert counts(project, "--model", "claude-opus-4-7")[2] > counts(project)[2]
+    assert "(counted for gpt-5: bytes / 4 × 1.05)" in run("context", str(session), cwd=project)
+    assert "(bytes / 4; --model counts for a model)" in run("context", ".", cwd=project)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
         (["rollout.jsonl", "--turn", "9"], "no turn 9; it has 2", 1),
         ([".", "--turn", "2"], "--turn is of a recorded session", 2),
+        ([".", "--diff"], "--diff compares two turns of a recorded session", 2),
+        ([".", "--sandbox", "read-only"], "add --family rollout", 2),
+        (["rollout.jsonl", "--approval", "never"], "a recorded session has its own", 2),
         (["gone"], "gone", 1),
     ],
 )
@@ -136,3 +162,60 @@ def test_what_cannot_be_shown_is_one_sentence(session: Path, arguments: list[str
 
     assert said in error
     assert "Traceback" not in error
+
+
+@pytest.mark.covers("CX-1", "CX-9")
+def test_what_needs_approval_can_be_chosen(project: Path) -> None:
+    """The section and the environment say the same."""
+    items = json.loads(run("context", ".", "--family", "rollout", "--approval", "never", "--sandbox", "read-only", "--json", cwd=project))[
+        "items"
+    ]
+
+    assert "never" in items[0]["text"]
+    assert "read-only" in items[0]["text"]
+    assert "as --approval and --sandbox say" in items[0]["why"]
+    assert "<approval_policy>never</approval_policy>" in items[-1]["text"]
+
+
+@pytest.mark.covers("CX-9", "SK-2")
+def test_the_catalogue_of_skills_is_part_of_it(project: Path) -> None:
+    """In both families, in its tag; a broken file is named among what is left out."""
+    for name, text in (("good", "---\ndescription: ships it\n---\n"), ("bad", "no header")):
+        (project / ".agents" / "skills" / name).mkdir(parents=True)
+        (project / ".agents" / "skills" / name / "SKILL.md").write_text(text, "utf-8")
+
+    for family, tag in (("file-native", "system-reminder"), ("rollout", "skills_instructions")):
+        found = json.loads(run("context", ".", "--json", "--family", family, cwd=project))
+        (listed,) = [item for item in found["items"] if item["source"] == "the skills' folders"]
+        assert (listed["tag"], "good: ships it" in listed["text"]) == (tag, True)
+        assert listed["why"] == "1 skill that a message may call for, within 2% of a window of 200,000 tokens"
+        (missed,) = [each for each in found["left_out"] if each["source"].endswith("bad/SKILL.md")]
+        assert "header" in missed["why"]
+
+
+@pytest.mark.covers("CX-9")
+def test_a_turn_is_compared_with_the_one_before(session: Path, tmp_path: Path) -> None:
+    """What the turn added is marked, what stood is the same; the sums are of each kind; the first turn is all new."""
+    second = json.loads(run("context", str(session), "--turn", "2", "--diff", "--json", cwd=tmp_path))
+    first = json.loads(run("context", str(session), "--turn", "1", "--diff", "--json", cwd=tmp_path))
+    text = run("context", str(session), "--turn", "2", "--diff", cwd=tmp_path)
+
+    assert [item["change"] for item in second["items"]] == ["same", "same", "same", "added", "added"]
+    assert second["added"] == sum(item["tokens"] for item in second["items"][3:])
+    assert {item["change"] for item in first["items"]} == {"added"}
+    assert "+        " in text
+    assert "since the turn before: " in text
+
+
+@pytest.mark.covers("CX-9", "CP-17")
+def test_what_a_compaction_took_away_is_shown_as_gone(session: Path, tmp_path: Path) -> None:
+    """Where it stood, and not in the sum; without a turn the end is compared with the beginning of the last one."""
+    kept = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "second"}]}
+    compacted = record(timestamp="2026-11-22T06:01:00Z", type="compacted", payload={"message": "", "replacement_history": [kept]})
+    session.write_text(session.read_text("utf-8") + compacted + "\n", "utf-8")
+
+    found = json.loads(run("context", str(session), "--diff", "--json", cwd=tmp_path))
+
+    assert [item["change"] for item in found["items"]] == ["gone", "gone", "gone", "gone", "same"]
+    assert found["tokens"] == found["items"][-1]["tokens"]
+    assert found["gone"] == sum(item["tokens"] for item in found["items"][:-1])

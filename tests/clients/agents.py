@@ -61,6 +61,9 @@ _CLAUDE_QUIET = {
     "DISABLE_AUTOUPDATER": "1",
 }
 
+ID_LENGTH = 36
+"""Characters of a UUID, with which the name of a rollout ends."""
+
 HOOK_WORDS = "The hook counts from zero."
 """What a hook adds to every prompt of Claude Code."""
 
@@ -83,8 +86,8 @@ def find_program(variable: str, pattern: str) -> Path:
 class Agent(Protocol):
     """An agent in the middle of a session."""
 
-    def ask(self, words: str) -> None:
-        """One turn: the first begins the session, every other one resumes it."""
+    def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
+        """One turn: the first begins the session, every other one resumes it; in a folder below the project, or by another model, where named."""
         ...
 
     def session_file(self) -> Path:
@@ -104,11 +107,12 @@ class Codex:
         self._environment = {"CODEX_HOME": str(self._home), "SCRIPTED_KEY": "any"}
         self._begun = False
 
-    def ask(self, words: str) -> None:
-        """One turn."""
-        resumed = ["resume", "--last"] if self._begun else []
+    def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
+        """One turn. By its id a session is resumed from any folder."""
+        resumed = ["resume", self.session_file().stem[-ID_LENGTH:]] if self._begun else []
         self._begun = True
-        _run([str(self._program), "exec", *resumed, "--skip-git-repo-check", words], self._project, self._environment)
+        other = ["--model", model] if model else []
+        _run([str(self._program), "exec", *resumed, "--skip-git-repo-check", *other, words], self._project / folder, self._environment)
 
     def session_file(self) -> Path:
         """The rollout."""
@@ -117,9 +121,9 @@ class Codex:
 
 
 class ClaudeCode:
-    """Claude Code, with a hook that adds words to every prompt."""
+    """Claude Code, with a hook that adds words to every prompt. `window` in tokens, where it is to compact by itself."""
 
-    def __init__(self, program: Path, folder: Path, server: ScriptedServer) -> None:
+    def __init__(self, program: Path, folder: Path, server: ScriptedServer, *, window: int | None = None) -> None:
         self._program = program
         self._project = _project(folder)
         self._home = folder / "claude"
@@ -131,15 +135,16 @@ class ClaudeCode:
             "ANTHROPIC_BASE_URL": server.url,
             "ANTHROPIC_API_KEY": "any",
             **_CLAUDE_QUIET,
+            **({} if window is None else {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(window)}),
         }
         self._begun = False
 
-    def ask(self, words: str) -> None:
+    def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
         """One turn. `/compact …` compacts."""
         session = ["--resume" if self._begun else "--session-id", self._session]
         self._begun = True
-        options = ["--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "--settings", str(self._settings), "--output-format", "json"]
-        _run([str(self._program), "-p", words, *session, *options], self._project, self._environment)
+        options = ["--model", model or "claude-sonnet-4-5", "--allowedTools", "Bash,Skill", "--settings", str(self._settings)]
+        _run([str(self._program), "-p", words, *session, *options, "--output-format", "json"], self._project / folder, self._environment)
 
     def session_file(self) -> Path:
         """The transcript."""

@@ -23,7 +23,7 @@ from memorist.context.environment import GitState, Place, Surroundings
 from memorist.context.instructions import Instructions, loaded
 from memorist.context.piece import Section
 from memorist.context.rows import FILE_NATIVE, ROLLOUT
-from memorist.context.run import first_context, memory_section
+from memorist.context.run import Outside, first_context, memory_section
 from memorist.context.scaffold import required
 from memorist.context.settings import ContextSettings
 from memorist.core.messages import Message, Origin, Text
@@ -196,7 +196,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
     settings = ContextSettings(managed="/m", user_folder="/u", agents_folder="/u")
     memory = memory_section(index_block("- [A](a.md)", "/m", load_texts()), "/m/MEMORY.md", family)
 
-    found = first_context(tmp_path, family, files=world, clock=FrozenClock(), settings=settings, given=[memory])
+    found = first_context(tmp_path, family, Outside(files=world, clock=FrozenClock(), settings=settings), given=[memory])
 
     tags = [each.tag for each in found.pieces]
     if family == "rollout":

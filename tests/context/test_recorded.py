@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from memorist.compaction.recorded import recorded_at
-from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.piece import counted_for
+from memorist.context.recorded import CONVERSATION, family_of, model_of, place_of_turn, recorded_pieces
 from memorist.context.rows import TABLE
 from memorist.core.messages import Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
+from memorist.core.tokens import estimate_text
 from memorist.errors import InputError
 from memorist.formats.recorded import Boundary, Entry, Head, Skip
 from memorist.formats.registry import codec
@@ -121,3 +128,33 @@ def test_injected_text_without_a_tag_says_what_it_counts_as() -> None:
     (piece,) = recorded_pieces(recorded_at([Head(session="s", format="codex"), hook]), "rollout")
 
     assert (piece.tag, piece.why) == ("injected", "counts as injected, by its first words or by the file's own mark")
+
+
+@pytest.mark.covers("CX-9")
+def test_the_model_is_that_of_the_newest_reply_until_then() -> None:
+    """A switch of models counts from where it was made; the head's name holds where no reply names one; else none is known."""
+    named = [
+        replace(said("assistant", "a", number=1), model="gpt-5"),
+        said("user", "b", number=2),
+        replace(said("assistant", "c", number=3), model="claude-opus-4-7"),
+    ]
+
+    assert model_of(recorded_at(named)) == "claude-opus-4-7"
+    assert model_of(recorded_at(named, "2")) == "gpt-5"
+    assert model_of(recorded_at([replace(HEAD, model="gpt-5.1"), *SESSION[1:]])) == "gpt-5.1"
+    assert model_of(recorded_at(SESSION)) == ""
+
+
+@pytest.mark.covers("CX-9")
+@given(
+    st.text(min_size=1), st.sampled_from([("claude-opus-4-6", 1.42), ("claude-opus-4-7", 1.72), ("gpt-5", 1.05), ("else", 1.2), ("", 1.0)])
+)
+def test_tokens_are_those_of_the_models_family(text: str, known: tuple[str, float]) -> None:
+    """The factor of the family, rounded up, and at most two tokens beside the count of the text itself."""
+    model, factor = known
+    message = Message(id="m", role="user", blocks=(Text(text),), origin=Origin.USER)
+    pieces = recorded_pieces(recorded_at([message]), "rollout")
+
+    for plain, counted in zip(pieces, counted_for(pieces, model), strict=True):
+        assert counted.tokens == math.ceil(plain.tokens * factor)
+        assert 0 <= counted.tokens - estimate_text(plain.text, factor) <= 2

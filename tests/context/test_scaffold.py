@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.compaction.recorded import Recorded
+from memorist.context.recorded import recorded_pieces
 from memorist.context.rows import FILE_NATIVE, ROLLOUT, TABLE, Row
 from memorist.context.scaffold import contained, identify, pieces_of, required, row, unwrap, wrap
+from memorist.context.settings import Family
 from memorist.core.messages import Message, Origin, Role
 from memorist.errors import InputError, SettingsError
 from memorist.formats import harness
@@ -20,6 +24,8 @@ from memorist.testing.shapes import shape
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 VALUES = {"folder": "/w/app", "key": "ticket", "name": "[Image #1]", "source": "goal", "agent": "ann"}
+BY_ROLE: dict[str, str] = {"developer": "developer_instructions", "system": "static"}
+"""How a text without a tag is named when it is read back."""
 IDS = [f"{kind.family}: {kind.tag}" for kind in TABLE]
 
 
@@ -91,7 +97,7 @@ def test_tags_are_unique_in_a_family() -> None:
         assert len({kind.tag.lower() for kind in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("family", ["rollout", "file-native"])
+@pytest.mark.parametrize("family", get_args(Family))
 def test_every_row_has_the_shape_that_is_kept(family: str) -> None:
     """Role, recognition, moment, form, and what the reader makes of it: compared exactly."""
     lines = []
@@ -102,6 +108,19 @@ def test_every_row_has_the_shape_that_is_kept(family: str) -> None:
     text = f"The scaffold table of the {family} family: each row's form, and its sample as it is read back.\n\n{''.join(lines)}"
 
     assert text == (SHAPES / f"scaffold_{family.replace('-', '_')}.txt").read_text("utf-8")
+
+
+@pytest.mark.covers("CX-1", "CX-2", "CX-9")
+@pytest.mark.parametrize("kind", TABLE, ids=IDS)
+def test_a_row_has_a_kept_shape_and_is_named_where_it_stands_in_a_session(kind: Row) -> None:
+    """Written into a session it comes back as one piece: its role, its name (its role's, where it has no tag), what it counts as."""
+    kept = (SHAPES / f"scaffold_{kind.family.replace('-', '_')}.txt").read_text("utf-8")
+    message = read_back(kind)
+    pieces = recorded_pieces(Recorded(head=None, at="m", messages=(message,), everything=(message,)), kind.family)
+
+    assert f"\n{kind.tag}: {kind.role}" in kept
+    assert [(each.role, each.tag) for each in pieces] == [(kind.role, BY_ROLE[kind.role] if kind.known == "role" else kind.tag)]
+    assert message.origin is kind.origin
 
 
 TAGGED = [kind for kind in TABLE if kind.opening and kind.closing]

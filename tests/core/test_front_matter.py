@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +83,32 @@ def test_a_hostile_header_harms_nobody(header: str) -> None:
 def test_a_header_without_an_end_is_no_header() -> None:
     """A rule of dashes at the start of an ordinary text does not swallow it."""
     assert split("---\nJust a line above this text.\n").front is None
+
+
+@pytest.mark.covers("SK-1")
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b-c", "y", "n", "_x", "a.b"]), st.text(st.characters(min_codepoint=32, max_codepoint=126))))
+)
+def test_a_plain_header_reads_as_yaml_reads_it(pairs: list[tuple[str, str]]) -> None:
+    """A header of one-line values has the values that a YAML reader gives, save where a person plainly meant the whole line."""
+    lines = [f"{key}: {value}\n" for key, value in pairs]
+    front = split(f"---\n{''.join(lines)}---\n").front
+
+    assert front is not None
+    if not front.problem and " #" not in "".join(lines):
+        found = yaml.BaseLoader("".join(lines)).get_single_data() or {}
+        assert {key: value for key, value in front.values.items() if value} == {key: value for key, value in found.items() if value}
+
+
+@pytest.mark.covers("SK-1")
+@pytest.mark.parametrize("end", ["---", "---\n", "...\r\n", "---  \nbody"])
+def test_a_header_ends_where_it_ends_however_long_it_is(end: str) -> None:
+    """Also where the end falls on any place about the first two thousand characters."""
+    for length in range(2_030, 2_052):
+        text = f"---\n{'k: ' + 'v' * (length - 8)}\n{end}"
+        document = split(text)
+
+        assert document.front is not None
+        assert document.front.text("k") == "v" * (length - 8)
+        assert document.closing == end.partition("body")[0]
+        assert join(document) == text

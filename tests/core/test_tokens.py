@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,8 @@ from memorist.core.tokens import ContextMeter, estimate_message, estimate_text, 
 
 
 def message(text: str, **more: object) -> Message:
-    made: dict[str, object] = {"id": text[:8], "role": "user", "blocks": (Text(text),), "origin": Origin.USER, **more}
-    return Message(**made)  # type: ignore[arg-type]
+    made: dict[str, Any] = {"id": text[:8], "role": "user", "blocks": (Text(text),), "origin": Origin.USER, **more}
+    return Message(**made)
 
 
 def reply(text: str, reply_id: str, usage: Usage | None = None) -> Message:

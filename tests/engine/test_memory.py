@@ -23,6 +23,7 @@ from memorist.events import Event, ExtractionFailed, MemoryChanged, MemoryRecall
 from memorist.forks.request import MARK
 from memorist.forks.spec import Outcome
 from memorist.ports import Reply, Request
+from memorist.recall.first_look.run import FirstLook
 from memorist.recall.settings import RecallSettings
 from memorist.session import Session
 from memorist.session_memory.trigger import Host
@@ -422,6 +423,9 @@ async def test_what_is_shown_is_bounded(tmp_path: Path, project: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             body = "\n".join(f"The frobnicator of kind {number} needs oil {line}." for line in range(300))
             (folder / f"frob-{number:02}.md").write_text(f"---\nname: frobnicator {number}\ndescription: oil\ntype: project\n---\n{body}\n")
+        look = FirstLook(memory.folder, RecallSettings())
+        look.begin()
+        await look.wait()
         session = await host.open("two")
         for number in range(12):
             await host.turn(session, f"Please oil the frobnicator once more, round {number}")

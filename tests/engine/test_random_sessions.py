@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -13,11 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.compaction.result import Strategy
+from memorist.context.host import HostContext
 from memorist.engine import Memorist
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Reply, Request
 from memorist.settings import Settings
+from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Many, Say, Step
 
@@ -36,26 +39,47 @@ MOVES = st.one_of(
 @given(st.lists(MOVES, min_size=1, max_size=14), st.sampled_from(["anthropic", "openai_responses", "openai_chat"]))
 def test_every_request_of_any_session_is_one_that_the_provider_takes(moves: list[Any], name: str) -> None:
     """The scripted model is as strict as the providers about pairs; and the user's newest message is in every request."""
-    asyncio.run(_play(moves, name))
+    asyncio.run(_play(moves, name, None))
 
 
-async def _play(moves: list[Any], name: str) -> None:
+@pytest.mark.covers("CX-1", "CX-2", "CX-5", "CX-7", "CP-10")
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.one_of(MOVES, st.sampled_from(["back", "stop", "day"])), min_size=1, max_size=14),
+    st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
+    st.sampled_from(["rollout", "file-native"]),
+)
+def test_every_request_of_an_assembled_session_is_one_that_the_provider_takes(moves: list[Any], name: str, family: Any) -> None:
+    """With turns taken back, calls that were interrupted and days that pass, too; and the first context stands in every request, once."""
+    asyncio.run(_play(moves, name, family))
+
+
+async def _play(moves: list[Any], name: str, family: Any) -> None:
     answer: list[Step] = []
     model = ScriptedModel(lambda request: answer.pop(), format=name, name=f"scripted:{MODEL}", window=10_000_000)
     body: dict[str, Any] = {"model": MODEL, HISTORY[name]: []}
     if name == "anthropic":
         body["max_tokens"] = 500
+    clock = FrozenClock(1_784_894_400.0)
+    starts: list[int] = []
     with tempfile.TemporaryDirectory() as home:
-        async with Memorist(model="structural", home=home, settings=SETTINGS) as engine:
+        (Path(home) / "CLAUDE.md").write_text(RULE, "utf-8")
+        (Path(home) / "AGENTS.md").write_text(RULE, "utf-8")
+        async with Memorist(model="structural", home=home, settings=SETTINGS, clock=clock) as engine:
             session = await engine.open("s", format=name)
-            started = False
+            if family is not None:
+                session.assemble(HostContext(folder=home, family=family))
             for number, move in enumerate(moves):
-                if isinstance(move, str):
-                    if started:
-                        await session.compact(strategy=cast("Strategy", move))
+                if move == "day":
+                    clock.advance(86_400.0)
+                elif move == "back":
+                    del body[HISTORY[name]][starts.pop() if starts else 0 :]
+                elif isinstance(move, str) and move != "stop" and starts:
+                    await session.compact(strategy=cast("Strategy", move))
+                if isinstance(move, str) and move != "stop":
                     continue
-                started = True
-                words, results = move
+                words, results = (5, [0]) if move == "stop" else move
+                starts.append(len(body[HISTORY[name]]))
                 said = f"Question {number} " + "word " * words
                 body[HISTORY[name]].append({"role": "user", "content": said})
                 calls = tuple(
@@ -64,7 +88,7 @@ async def _play(moves: list[Any], name: str) -> None:
                 answer.append(Many(parts=(Say(text=f"Looking {number}."), *calls)))
                 reply = await _call(session, model, body, said)
                 body[HISTORY[name]] += ECHO[name](reply.body)
-                if results:
+                if results and move != "stop":
                     body[HISTORY[name]] += ANSWER[name]([(f"c{number}_{each}", "line " * size) for each, size in enumerate(results)])
                     answer.append(Say(text="Done."))
                     reply = await _call(session, model, body, said)
@@ -74,12 +98,15 @@ async def _play(moves: list[Any], name: str) -> None:
 
 async def _call(session: Any, model: ScriptedModel, body: dict[str, Any], said: str) -> Reply:
     request = await session.prepare(body)
-    assert said[:14] in msgspec.json.encode(request).decode()
+    shown = msgspec.json.encode(request).decode()
+    assert said[:14] in shown
+    assert shown.count(RULE) == (session.context != ())
     reply = await model.send(Request(format=model.format, body=request))
     await session.observe(reply.body)
     return reply
 
 
+RULE = "Every commit has a test."
 HISTORY = {"anthropic": "messages", "openai_responses": "input", "openai_chat": "messages"}
 ECHO: dict[str, Callable[[Any], list[Any]]] = {
     "anthropic": lambda reply: [{"role": "assistant", "content": reply["content"]}],

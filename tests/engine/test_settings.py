@@ -8,7 +8,7 @@ import pytest
 
 from memorist.configuration import load_settings
 from memorist.errors import SettingsError
-from memorist.settings import Settings, flat
+from memorist.settings import Settings, flat, with_flags
 
 
 def write(path: Path, text: str) -> None:
@@ -79,3 +79,39 @@ def test_every_setting_has_one_flat_name() -> None:
     """What `config show` lists can be set."""
     assert flat(Settings())["session_memory.start_tokens"] == 10_000
     assert flat(Settings())["model"] == "structural"
+
+
+@pytest.mark.covers("FG-1", "FG-2")
+def test_a_flag_goes_before_every_other_source_and_is_named_as_the_source(tmp_path: Path) -> None:
+    """Also where the caller set the value; a flag that overrides nothing changes neither value nor source, and is told."""
+    resolved = load_settings({"MEMORIST_DREAM__HOURS": "12"}, home=tmp_path, caller={"session_memory": {"tool_calls": 4}})
+    flags = {"session_memory.tool_calls": 9, "dream.hours": -1, "dream.hour": 3, "dream.enabled": True}
+
+    flagged = with_flags(resolved, flags)
+
+    assert flagged.settings.session_memory.tool_calls == 9
+    assert flagged.settings.dream.hours == 12
+    assert {name: flagged.sources.get(name) for name in ("session_memory.tool_calls", "dream.hours", "dream.enabled", "dream.sessions")} == {
+        "session_memory.tool_calls": "flag", "dream.hours": "environment", "dream.enabled": "flag", "dream.sessions": None,
+    }  # fmt: skip
+    assert [line.split()[0] for line in flagged.ignored] == ["dream.hours", "'dream.hour'"]
+    assert with_flags(resolved, {}) == resolved
+
+
+@pytest.mark.covers("FG-1")
+def test_a_projects_file_cannot_choose_the_flags_or_when_to_consolidate(tmp_path: Path) -> None:
+    """A cloned repository must not bring a file that changes settings, nor have a model run."""
+    write(tmp_path / ".memorist/config.toml", "[flags]\nfile = '/srv/flags.toml'\n[dream]\nhours = 0.1\n")
+    resolved = load_settings({}, home=tmp_path / "home", project=tmp_path)
+
+    assert (resolved.settings.flags.file, resolved.settings.dream.hours) == ("", 24)
+    assert [line.split(" ")[0] for line in resolved.ignored] == ["dream", "flags"]
+
+
+@pytest.mark.covers("FG-1")
+def test_the_users_file_and_the_environment_may_choose_the_flags(tmp_path: Path) -> None:
+    """Both are the user's own."""
+    write(tmp_path / "config.toml", "[flags]\nfile = '~/flags.toml'\n")
+
+    assert load_settings({}, home=tmp_path).settings.flags.file == "~/flags.toml"
+    assert load_settings({"MEMORIST_FLAGS__FILE": "/srv/flags.json"}, home=tmp_path).settings.flags.file == "/srv/flags.json"

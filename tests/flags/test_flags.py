@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
+from memorist.dream.settings import DreamSettings
+from memorist.errors import SettingsError
 from memorist.flags.open_feature import OpenFeatureSource
-from memorist.flags.run import FileSource, Flags, MemorySource
-from memorist.flags.values import names, overridden
+from memorist.flags.run import FileSource, Flags, MemorySource, file_source
+from memorist.flags.settings import FlagsSettings
+from memorist.flags.values import LARGEST, SECTIONS, in_force, names, overridden, remarks
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Host, Progress, allowed, due
+from memorist.settings import Settings, environment_layer, flat, resolve
 
 OWN = SessionMemorySettings()
 WAIT = 10.0
@@ -42,14 +46,14 @@ def test_a_source_that_hangs_blocks_nothing() -> None:
     flags = Flags(source)
     assert source.asked.wait(WAIT)
 
-    assert flags.session_memory(OWN) == OWN
+    assert flags.over(OWN) == OWN
     flags.refresh()
     assert not flags.wait(0)
     assert not source.let_go.is_set()
 
     source.let_go.set()
     assert flags.wait(WAIT)
-    assert flags.session_memory(OWN).start_tokens == 7
+    assert flags.over(OWN).start_tokens == 7
     flags.close()
 
 
@@ -82,7 +86,7 @@ def test_old_values_stay_while_the_source_fails() -> None:
     flags.refresh()
     assert flags.wait(WAIT)
     assert "no route" in flags.trouble
-    assert not flags.session_memory(OWN).enabled
+    assert not flags.over(OWN).enabled
 
     source.read = good
     flags.refresh()
@@ -100,7 +104,7 @@ def test_a_file_is_read_anew_in_the_background(tmp_path: Path) -> None:
     def look() -> SessionMemorySettings:
         flags.refresh()
         assert flags.wait(WAIT)
-        return flags.session_memory(OWN)
+        return flags.over(OWN)
 
     assert look() == OWN
     path.write_text("[session_memory]\nstart_tokens = 5\n")
@@ -144,23 +148,25 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
         "session_memory.start_tokens": InMemoryFlag("small", {"small": 50}),
         "session_memory.tool_calls": InMemoryFlag("odd", {"odd": "many"}),
         "session_memory.wait_seconds": InMemoryFlag("zero", {"zero": 0.0}),
+        "dream.hours": InMemoryFlag("half", {"half": 12.5}),
     })  # fmt: skip
     api.set_provider_and_wait(provider, "memorist-test")
-    flags = Flags(OpenFeatureSource(api.get_client("memorist-test"), names(OWN)))
+    flags = Flags(OpenFeatureSource(api.get_client("memorist-test")))
     assert flags.wait(WAIT)
 
-    now = flags.session_memory(OWN)
+    now = flags.over(OWN)
 
     assert (now.enabled, now.start_tokens, now.tool_calls, now.wait_seconds) == (False, 50, OWN.tool_calls, OWN.wait_seconds)
     assert not allowed(Host(), now)
+    assert flags.over(DreamSettings()) == DreamSettings(hours=12.5)
     flags.close()
 
 
 @pytest.mark.covers("FG-2")
 def test_without_a_provider_everything_stays_as_configured() -> None:
     """The SDK's own default provider answers with defaults, which are no flags."""
-    assert OpenFeatureSource(api.get_client("nobody"), names(OWN)).read() == {}
-    assert Flags().session_memory(OWN) is OWN
+    assert OpenFeatureSource(api.get_client("nobody")).read() == {}
+    assert Flags().over(OWN) is OWN
 
 
 @pytest.mark.covers("FG-2", "SM-2")
@@ -169,22 +175,90 @@ def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
     progress = Progress(tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False)
 
     assert due(progress, OWN) is None
-    assert due(progress, Flags(MemorySource({"session_memory.start_tokens": 5_000})).session_memory(OWN)) is not None
+    assert due(progress, Flags(MemorySource({"session_memory.start_tokens": 5_000})).over(OWN)) is not None
 
 
 @pytest.mark.covers("FG-2")
 @given(
     st.dictionaries(
-        st.sampled_from([*names(OWN), "session_memory.unknown", "other"]),
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers(), max_size=1),
+        st.sampled_from([*names(), "session_memory.unknown", "dream", "other"]),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.just(10**400)
+        | st.floats()
+        | st.text(max_size=3)
+        | st.lists(st.integers(), max_size=1),
     )
 )
 def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
-    """Whatever a source says, every number in force is positive and of its kind, and every switch true or false."""
-    now = overridden(OWN, flags)
+    """Whatever a source says, every number in force is positive, of its kind and one that can be counted with, and every switch true or false."""
+    now = {section: overridden(settings, flags) for section, settings in SECTIONS.items()}
 
-    for name, own in names(OWN).items():
-        value = getattr(now, name.partition(".")[2])
+    for name, own in names().items():
+        section, _, field = name.partition(".")
+        value = getattr(now[section], field)
         assert type(value) is type(own) or (type(own) is float and type(value) is int)
-        assert isinstance(value, bool) or 0 < value < float("inf")
-        assert value == own or value is flags[name]
+        assert isinstance(value, bool) or 0 < value <= LARGEST
+        assert value is flags[name] if name in in_force(flags) else value == own
+
+
+@pytest.mark.covers("FG-2")
+@given(
+    st.dictionaries(
+        st.sampled_from(list(names())) | st.text(),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.recursive(st.none(), st.lists),
+    )
+)
+def test_every_flag_is_in_force_or_is_reported_in_one_short_line(flags: dict[str, object]) -> None:
+    """None is lost silently, and none is reported that works."""
+    said = remarks(flags)
+
+    assert len(said) + len(in_force(flags)) == len(flags)
+    assert all(len(remark) < 250 for remark in said)
+    assert all(remark.isprintable() for remark in said)
+
+
+@pytest.mark.covers("FG-2")
+def test_a_mistyped_flag_is_told_with_the_one_that_was_meant() -> None:
+    """A wrong name and a wrong value each say what would be right."""
+    assert remarks({"session_memory.start_token": 5}) == (
+        "'session_memory.start_token' is no flag; did you mean session_memory.start_tokens?",
+    )
+    assert remarks({"dream.sessions": 2.5}) == ("dream.sessions is 2.5, which is not a positive whole number; the setting stays",)
+    assert remarks({"dream.enabled": 1}) == ("dream.enabled is 1, which is not true or false; the setting stays",)
+    assert remarks({"colour": True}) == ("'colour' is no flag",)
+    assert remarks({"dream.hours": 0.5, "dream.enabled": False}) == ()
+
+
+def test_flags_are_settings_of_the_same_name() -> None:
+    """Each section that flags may change stands in the tree under its name, with these defaults."""
+    for section, settings in SECTIONS.items():
+        assert getattr(Settings(), section) == settings
+    assert names().items() <= flat(Settings()).items()
+
+
+@pytest.mark.parametrize("file", ["flags.toml", "./flags.toml", "~nobody-of-that-name/flags.toml"])
+def test_a_flags_file_that_would_be_another_in_each_folder_is_refused(file: str) -> None:
+    """The path is absolute, or begins with the home folder of somebody who is known."""
+    with pytest.raises(SettingsError, match=r"flags\.file"):
+        file_source(FlagsSettings(file=file))
+
+
+@pytest.mark.covers("FG-1")
+@pytest.mark.parametrize("seconds", ["0", "-1", "inf", "nan", "1e9"])
+def test_the_time_between_two_looks_is_one_that_can_be_waited(seconds: str) -> None:
+    """Neither a loop without rest nor a wait without end."""
+    with pytest.raises(SettingsError, match="refresh_seconds"):
+        resolve([environment_layer({"MEMORIST_FLAGS__REFRESH_SECONDS": seconds})])
+
+
+@pytest.mark.covers("FG-2")
+def test_without_a_source_nothing_runs() -> None:
+    """Most programs have no flags, and pay no thread for them."""
+    before = threading.active_count()
+    flags = Flags()
+
+    assert flags.wait(0)
+    assert threading.active_count() == before
+    assert flags.values() == {}

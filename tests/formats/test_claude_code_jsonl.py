@@ -409,6 +409,16 @@ def test_words_typed_while_the_agent_works_are_kept() -> None:
 
 
 @pytest.mark.covers("FM-3")
+def test_an_attachment_of_a_dead_branch_is_told_from_a_live_one() -> None:
+    """What was rewound is no part of the conversation; both are kept byte for byte."""
+    dead = _common("o", "a", type="attachment", attachment={"type": "skill_listing", "content": "…"})
+    live = _common("p", "b", type="attachment", attachment={"type": "skill_listing", "content": "…"})
+    entries = entries_of(user("a", None), dead, reply("b", "a"), live, user("c", "p"))
+    assert asides(entries) == ["branch", "attachment"]
+    assert [json.loads(entry.raw) for entry in entries if isinstance(entry, Aside)] == [dead, live]
+
+
+@pytest.mark.covers("FM-3")
 def test_a_slash_command_kept_as_a_system_record_is_the_user_s() -> None:
     """Newer clients write local commands as system records; other system records are asides."""
     command = _common("l", "b", type="system", subtype="local_command", content="<command-name>/model</command-name>")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -87,6 +87,7 @@ TEXT = st.text(max_size=60) | st.sampled_from(["## Thread `x`\nupdated_at: 1", "
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(
     st.lists(
         st.builds(
@@ -121,6 +122,7 @@ def _normal(text: str) -> str:
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_file_can_be_read(data: bytes) -> None:
     """Bytes that are no summary give none, and no error."""

@@ -193,6 +193,16 @@ def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
     assert sources.repository("/home/nobody/shop/till") == "/home/nobody/shop/till"
 
 
+@pytest.mark.covers("SF-1")
+def test_a_secret_in_the_first_words_is_not_kept(tmp_path: Path) -> None:
+    """What is shown of a session's beginning has no key in it."""
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL2kP5"
+    codex(tmp_path / "a.jsonl", [f"Deploy with {key} please."])
+
+    assert key not in named(tmp_path).threads[0].first_words
+    assert named(tmp_path).threads[0].first_words.startswith("Deploy with")
+
+
 def test_folders_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
     """A machine without the agents is no error, and a single file may be named like a folder."""
     one = codex(tmp_path / "one.jsonl", ["One."])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.skills.folders.run import _listed, text_of
 from memorist.skills.roots import Places, Root, roots
 from memorist.skills.run import Found, SkillSearch, discover, places_of
 from memorist.skills.settings import SkillsSettings
@@ -258,3 +259,35 @@ def test_a_second_search_sees_what_changed(project: Path) -> None:
     assert "fresh" in after
     kept.unlink()
     assert "kept" not in {each.name for each in search.found().skills}
+
+
+def test_a_second_search_lists_and_reads_nothing_that_stayed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders that have settled and files that are as they were are only looked up; a new name in a folder makes it listed again."""
+    for number in range(5):
+        write(project, f".agents/skills/s{number}")
+    for path in (project / ".agents").rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    listed: list[str] = []
+    opened: list[str] = []
+
+    def listing(folder: str, limit: int) -> dict[str, str]:
+        listed.append(folder)
+        return _listed(folder, limit)
+
+    def opening(path: str, limit: int) -> str:
+        opened.append(path)
+        return text_of(path, limit)
+
+    monkeypatch.setattr("memorist.skills.folders.run._listed", listing)
+    monkeypatch.setattr("memorist.skills.run.text_of", opening)
+    search = SkillSearch(Places(project=str(project), cwd=str(project), system=()), SkillsSettings())
+    first = search.found()
+    assert (len(listed), len(opened)) == (6, 5)
+
+    assert search.found() == first
+    assert (len(listed), len(opened)) == (6, 5)
+
+    write(project, ".agents/skills/fresh")
+    assert len(search.found().skills) == 6
+    assert listed[6:] == [str(project / ".agents/skills"), str(project / ".agents/skills/fresh")]
+    assert opened[5:] == [str(project / ".agents/skills/fresh/SKILL.md")]

@@ -7,8 +7,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from memorist.auto_memory.manifest import INDEX_NAME
-from memorist.auto_memory.scanned import one_line
+from memorist.auto_memory.manifest import INDEX_NAME, one_line
 from memorist.forks.permissions import path_problem, same_name
 
 Actor = Literal["user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "memorist", "other"]

@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.gate import unsafe
 from memorist.auto_memory.index import Index, pointed_at
-from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, is_memory, unreadable_name
+from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, is_memory, one_line, unreadable_name
 from memorist.auto_memory.said_same import same_rule
-from memorist.auto_memory.scanned import one_line
 from memorist.auto_memory.shown import presentable
 from memorist.auto_memory.topic import Topic
 from memorist.forks.permissions import same_name

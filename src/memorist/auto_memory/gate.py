@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.changes import Actor, Change, bad_path
 from memorist.auto_memory.evidence import MIN_QUOTE, Evidence, bears_on, borrowed, comes_from_outside, plain, quoted_in
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
-from memorist.auto_memory.manifest import MAX_FILE
+from memorist.auto_memory.manifest import too_large
 from memorist.auto_memory.shown import BY_PERSON, doubts, orders, seal, told, unbacked_grant
 from memorist.auto_memory.topic import Provenance, Topic, encode, parse, with_header, with_provenance
 from memorist.safety.folding import fold
@@ -105,8 +105,8 @@ def _unwritable(change: Change, case: Case) -> str:
     problem = bad_path(change.path, frozenset(case.present))
     if problem:
         return problem
-    if change.after is not None and len(change.after) > MAX_FILE:
-        return f"it would have {len(change.after):,} bytes, more than a memory may have ({MAX_FILE:,})"
+    if size := too_large(len(change.after or b"")):
+        return f"it would have {size}"
     mine = fold(change.path).text
     twin = next((path for path in case.present if path != change.path and fold(path).text == mine), "")
     return f"there is {twin}, and the two names look alike" if twin else ""

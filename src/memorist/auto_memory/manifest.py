@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.topic import Topic, parse
+from memorist.forks.permissions import unseen
 from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 
@@ -20,8 +21,8 @@ HEAD_BYTES = 16_384
 MAX_FILE = 1_000_000
 """Bytes of the largest file that is taken into the history and searched; a memory has a few hundred. Larger ones are listed and reported."""
 DAY = 86_400.0
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode categories: control, format, surrogate, line and paragraph separator."""
+_BREAKS = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories of what ends a line, steers a terminal, or stands for bytes that are no UTF-8."""
 
 
 class Head(Struct, frozen=True, kw_only=True):
@@ -87,8 +88,18 @@ def is_memory(path: str) -> bool:
 
 
 def unreadable_name(path: str) -> bool:
-    """Whether a name holds a control character, a line break or a sign that cannot be seen: in a list it could pass for several lines."""
-    return any(unicodedata.category(letter) in _UNSEEN for letter in path)
+    """Whether a name holds a line break or a sign that cannot be seen: in a list it could pass for another one, or for several lines."""
+    return unseen(path)
+
+
+def one_line(path: str) -> bool:
+    """Whether a name can stand in a line of text: in the index, a prompt, JSON. A file with another one is reported by `memory check`, and not read."""
+    return (path.isascii() and path.isprintable()) or not any(unicodedata.category(letter) in _BREAKS for letter in path)
+
+
+def too_large(size: int) -> str:
+    """What is wrong with a memory of so many bytes, as the end of a sentence; empty where it is small enough."""
+    return f"{size:,} bytes, more than a memory may have ({MAX_FILE:,})" if size > MAX_FILE else ""
 
 
 def newest(heads: Iterable[Head], limit: int | None = None) -> list[Head]:

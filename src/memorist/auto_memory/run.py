@@ -9,13 +9,14 @@ from msgspec import Struct
 
 from memorist.auto_memory.changes import Actor, Change, Why, headline
 from memorist.auto_memory.evidence import Evidence
-from memorist.auto_memory.folder.run import MemoryFolder, Used
+from memorist.auto_memory.folder.run import MemoryFolder
 from memorist.auto_memory.gate import BY_A_MODEL, Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.history.run import Recorded
 from memorist.auto_memory.inbox.run import Inbox, Proposal, Seals, proposal
 from memorist.auto_memory.index import Index
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, Head
+from memorist.auto_memory.scan.run import Used
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.auto_memory.shown import doubts, presentable, seal
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, moment, new_topic, parse

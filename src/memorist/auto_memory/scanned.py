@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.kinds import Trust
-from memorist.auto_memory.manifest import HEAD_BYTES, Head, head_of, is_memory, unreadable_name
+from memorist.auto_memory.manifest import HEAD_BYTES, Head, head_from, head_of, is_memory, one_line, unreadable_name
 from memorist.auto_memory.shown import BY_PERSON, doubts, seal
 from memorist.auto_memory.topic import parse
 from memorist.ports import FileFacts
@@ -30,6 +29,11 @@ class Seen(Struct, frozen=True):
     foreign: bool = False
     """Somebody else made the file, and nothing that passed the gate has changed it since: what it claims of its origin is not believed."""
 
+    @property
+    def judged(self) -> bool:
+        """Whether it tells what its text says, so that it need not be judged again."""
+        return self.head is not None and self.blob != ""
+
 
 NOTHING = Seen(0, 0, "")
 """What a scan saw of a file that is not there."""
@@ -41,20 +45,32 @@ class Scan(Struct, frozen=True):
     lines: int = 0
     rules: int = RULES
     files: dict[str, Seen] = {}
+    whole: bool = True
+    """Whether it saw all files; false where it was made in steps, and stopped before the last."""
 
 
 def seen(path: str, facts: FileFacts, data: bytes, *, blob: str, lines: int, foreign: bool = False) -> Seen:
     """What a scan keeps of a file, from its facts and its bytes (its first ones, where it is too large to be read)."""
     if not is_memory(path) or unreadable_name(path):
         return Seen(facts.size, facts.modified_ns, blob)
-    head = head_of(path, data[:HEAD_BYTES], lines=lines, modified=facts.modified_ns / 1e9, size=facts.size)
+    modified = facts.modified_ns / 1e9
+    topic = parse(path, data)
+    if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
+        head = head_from(topic, modified=modified, size=facts.size)  # the head is all of it
+    else:
+        head = head_of(path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size)
     if foreign:
         head = replace(head, trust=Trust.UNKNOWN)
-    topic = parse(path, data)
     found = doubts(topic, Trust.UNKNOWN if foreign else None)
     if found:
         head = replace(head, doubts=found, seal=seal(topic))
     return Seen(facts.size, facts.modified_ns, blob, head, foreign)
+
+
+def seen_again(before: Seen, facts: FileFacts) -> Seen:
+    """What a scan keeps of a file whose bytes were judged before: a copy, or one that was only touched, costs nothing more."""
+    head = before.head and replace(before.head, modified=facts.modified_ns / 1e9, size=facts.size)
+    return replace(before, size=facts.size, modified_ns=facts.modified_ns, head=head)
 
 
 def lifts(before: Seen, after: Seen) -> bool:
@@ -76,15 +92,6 @@ class Difference(Struct, frozen=True):
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self.changed or self.gone)
-
-
-_BREAKS = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories of what ends a line, steers a terminal, or stands for bytes that are no UTF-8."""
-
-
-def one_line(path: str) -> bool:
-    """Whether a name can stand in a line of text: in the index, a prompt, JSON. A file with another one is reported by `memory check`, and not read."""
-    return (path.isascii() and path.isprintable()) or not any(unicodedata.category(letter) in _BREAKS for letter in path)
 
 
 def difference(known: Mapping[str, Seen], present: Sequence[tuple[str, FileFacts]]) -> Difference:

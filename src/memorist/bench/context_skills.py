@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from memorist.bench.result import Row
 from memorist.skills.injection import injections
 from memorist.skills.listing import catalogue
 from memorist.skills.roots import Places
-from memorist.skills.run import discover
+from memorist.skills.run import SkillSearch, discover
 from memorist.skills.settings import SkillsSettings
 from memorist.skills.texts import shipped
 
@@ -19,6 +20,7 @@ WINDOW = 200_000
 """Tokens of the window that the catalogue is fitted to."""
 
 _ROUNDS = 5
+_LONG_AGO = 1_700_000_000
 _WORDS = "checks what was changed, runs what belongs to it, and says in few words what a person has to decide before it goes on "
 
 
@@ -26,7 +28,7 @@ def skills_rows(count: int = 200) -> tuple[Row, ...]:
     """Processor time of each part with so many skills (least of five rounds), and what the catalogue shows of them."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
-        _write(root, count)
+        write_skills(root, count)
         places = Places(project=str(root), cwd=str(root), system=())
         settings = SkillsSettings()
         found = discover(places, settings).skills
@@ -35,6 +37,7 @@ def skills_rows(count: int = 200) -> tuple[Row, ...]:
         message = "Please look at `this` first; then $step-7, and mail to someone@example.com when the $20 are spent. " * 5
         return (
             Row(f"find and read {count} skills", _milliseconds(lambda: discover(places, settings)), "ms"),
+            Row(f"find {count} skills again that stayed as they were", _milliseconds(SkillSearch(places, settings).found), "ms"),
             Row(f"catalogue of {count} skills", _milliseconds(lambda: catalogue(found, "rollout", texts, settings, window=WINDOW)), "ms"),
             Row("mentions of one message, injected", _milliseconds(lambda: injections(message, found)), "ms"),
             Row("skills in the catalogue", len(made.shown), "skills", f"{count}, none left out", len(made.shown) == count),
@@ -48,12 +51,15 @@ def skills_rows(count: int = 200) -> tuple[Row, ...]:
         )
 
 
-def _write(root: Path, count: int) -> None:
+def write_skills(root: Path, count: int = 200) -> None:
+    """So many skills of usual length below a project's root, as if they had been there for long."""
     for number in range(count):
         folder = root / ".agents" / "skills" / f"step-{number}"
         folder.mkdir(parents=True)
         header = f"---\nname: step-{number}\ndescription: {_WORDS * (1 + number % 3)}\n---\n"
         (folder / "SKILL.md").write_text(f"{header}# Step {number}\n\n" + f"1. {_WORDS}\n" * 40, "utf-8")
+    for folder in (root / ".agents").rglob("*"):
+        os.utime(folder, (_LONG_AGO, _LONG_AGO))
 
 
 def _milliseconds(work: Callable[[], object]) -> float:

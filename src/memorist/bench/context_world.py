@@ -34,7 +34,7 @@ def _sections(turn: int) -> list[Section]:
     """A usual set of surroundings, with a catalogue of skills as the largest."""
     few = [Section(f"section-{number}", {"value": "word " * 50, "number": number}, plainly("section")) for number in range(SECTIONS)]
     skills = {f"skill-{number}": f"what skill {number} is for, in a sentence of usual length" for number in range(SKILLS)}
-    return [*few, Section("cwd", f"/work/{turn}", plainly("folder")), Section("skills", skills, plainly("skills"))]
+    return [*few, Section("cwd", f"/home/dev/{turn}", plainly("folder")), Section("skills", skills, plainly("skills"))]
 
 
 def _turn_rows(turns: Sequence[int]) -> list[Row]:

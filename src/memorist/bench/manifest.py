@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 import time
@@ -14,6 +15,9 @@ from memorist.auto_memory.manifest import head_of
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.bench.result import Result, Row
 from memorist.clock import SystemClock
+from memorist.engine import Memorist
+from memorist.recall.first_look.run import FirstLook
+from memorist.session import Session
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout
 
@@ -32,7 +36,40 @@ def measure(data: Path) -> Result:
     for size in SIZES:
         with tempfile.TemporaryDirectory() as home:
             rows += _rows(Layout(Path(home)).memory("/bench"), size)
+        with tempfile.TemporaryDirectory() as home:
+            rows += asyncio.run(_requests(Path(home), size))
     return Result("manifest", tuple(rows))
+
+
+async def _requests(home: Path, size: int) -> list[Row]:
+    """What a host waits for: opening a session and its first request while every file is new, and a message of the person when all is known."""
+    async with Memorist(model="structural", home=home) as engine:
+        await _asked(await engine.open("warm", project="/other"), 0)  # the first request of a process loads modules
+        folder = engine.memory("/bench").where.folder
+        folder.mkdir(parents=True)
+        for number in range(size):
+            write_memory(folder / f"part-{number:05}.md", number, "new")
+        session = await engine.open("first", project="/bench")
+        opening = await _asked(session, 0)
+        look = FirstLook(engine.memory("/bench").folder, engine.settings.recall)
+        look.begin()
+        await look.wait()
+        await session.close()
+        session = await engine.open("second", project="/bench")
+        messages = [await _asked(session, turn) for turn in range(ROUNDS + 1)][1:]
+    named = f"{size:,} files"
+    return [
+        Row(f"{named}: the first request of a session, every file new (elapsed)", 1000 * opening, "ms"),
+        Row(f"{named}: a request with a message of the person, nothing changed (elapsed)", 1000 * median(messages), "ms"),
+    ]
+
+
+async def _asked(session: Session, turn: int) -> float:
+    """Seconds that the request of one turn is held up."""
+    messages = [{"role": "user", "content": f"What is new about part {each} of the shop?"} for each in range(turn + 1)]
+    began = time.perf_counter()
+    await session.prepare({"model": "m", "max_tokens": 1000, "messages": messages})
+    return time.perf_counter() - began
 
 
 def write_memory(path: Path, number: int, word: str) -> None:

@@ -3,36 +3,59 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
+import msgspec
+from msgspec import Struct, structs
 
 from memorist.cli import show
 from memorist.cli.memory.opened import opened
 from memorist.clock import SystemClock
 from memorist.compaction.recorded import recorded_at
 from memorist.configuration import load_settings
-from memorist.context.piece import LeftOut, Piece, Section
-from memorist.context.recorded import CONVERSATION, family_of, place_of_turn, recorded_pieces
+from memorist.context.allowed import APPROVALS, SANDBOXES, USUAL, Allowed
+from memorist.context.attachments import Attachments
+from memorist.context.changes import Changed, changes
+from memorist.context.environment import Network
+from memorist.context.kept.run import load as load_shown
+from memorist.context.piece import LeftOut, Piece, Section, counted_for
+from memorist.context.recorded import CONVERSATION, family_of, model_of, place_of_turn, recorded_pieces
 from memorist.context.rows import TABLE
-from memorist.context.run import first_context, memory_section
+from memorist.context.run import Outside, first_context, memory_section
 from memorist.context.settings import Family
+from memorist.core.tokens import family_factor
 from memorist.errors import UsageError
 from memorist.formats.recognise import read
+from memorist.model_limits import DEFAULT_WINDOW, price_for
+from memorist.models.prices import Price
 from memorist.recall.run import load_texts
 from memorist.recall.surface import index_block
 from memorist.settings import Settings
+from memorist.skills.listing import catalogue
+from memorist.skills.run import discover, places_of
+from memorist.skills.section import section_of, skills_left_out
+from memorist.skills.texts import shipped
 from memorist.store.files import DiskFiles
 from memorist.store.lines import LineFile
 
 _AFTERWARDS = {"recommended_plugins", "local-command-caveat"}
 """The first row of each family that is the user's side, or comes later."""
-_PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "tool_result": "results", "media": "pictures"}
+_MARKS = {"added": "+", "gone": "-", "same": " "}
+_PLURALS = {
+    "reply": "replies",
+    "thinking": "thoughts",
+    "tool_use": "calls",
+    "tool_result": "results",
+    "media": "pictures",
+    "injected": "injected texts",
+}
 
 
 @click.command()
@@ -44,35 +67,90 @@ _PLURALS = {"reply": "replies", "thinking": "thoughts", "tool_use": "calls", "to
     help="Which shape. [default: that of the recorded session; for a folder the setting context.family]",
 )
 @click.option("--turn", type=click.IntRange(min=1), default=None, help="As the model saw it when this turn began. [default: the end]")
+@click.option(
+    "--model", default="", metavar="NAME", help="Count tokens as this model's family does. [default: the model that the recording names]"
+)
+@click.option("--diff", is_flag=True, help="Mark what was added and what is gone since the turn before.")
+@click.option(
+    "--approval", default=None, help=f"What the rollout family is told of approval: {', '.join(APPROVALS)}. [default: {USUAL.approval}]"
+)
+@click.option("--sandbox", default=None, help=f"What it is told of the sandbox: {', '.join(SANDBOXES)}. [default: {USUAL.sandbox}]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def context(place: Path, family: str | None, turn: int | None, as_json: bool) -> None:
+def context(**options: object) -> None:
     """Show what the model is shown, piece by piece, with tokens, source and reason.
 
     For a folder, such as `.`: the first context that memorist would assemble there. For a recorded session: what stands in its context.
+    Tokens are estimated: bytes / 4, times a factor of the model's family where the model is known.
     """
+    call = msgspec.convert(options, _Call)
     settings = load_settings(os.environ, project=Path.cwd()).settings
-    wanted = cast("Family | None", family)
-    if place.is_dir():
-        if turn is not None:
-            raise UsageError("--turn is of a recorded session; a folder has only its first context")
-        found = _of_folder(place, wanted or settings.context.family, settings)
-    else:
-        found = _of_file(place, wanted, turn, settings.context.family)
-    if as_json:
-        show.json(_json(*found))
-    else:
-        _print(place, *found)
+    found = _of_folder(call, settings) if call.place.is_dir() else _of_file(call, settings.context.family)
+    show.json(_json(found)) if call.as_json else _print(call.place, found)
 
 
-_Found = tuple[Family, int, Sequence[Piece], Sequence[LeftOut]]
+class _Call(Struct, frozen=True, kw_only=True):
+    """The options."""
+
+    place: Path
+    family: Family | None
+    turn: int | None
+    model: str
+    diff: bool
+    approval: str | None
+    sandbox: str | None
+    as_json: bool
 
 
-def _of_folder(folder: Path, family: Family, settings: Settings) -> _Found:
-    whole = folder.absolute() if folder != Path() else Path.cwd()
-    assembled = first_context(
-        whole, family, files=DiskFiles(), clock=SystemClock(), settings=settings.context, given=list(_memory(whole, family, settings))
-    )
-    return family, 1, assembled.pieces, assembled.left_out
+class _Found(Struct, frozen=True, kw_only=True):
+    """What is shown. `before` holds the turn before where the two are compared."""
+
+    family: Family
+    turn: int
+    model: str
+    """Whose tokens are counted; empty where no model is known."""
+    pieces: Sequence[Piece]
+    left_out: Sequence[LeftOut] = ()
+    before: Sequence[Piece] | None = None
+
+    @property
+    def changed(self) -> tuple[Changed, ...]:
+        """Each piece with what became of it; all count as the same where nothing is compared."""
+        return changes(self.pieces if self.before is None else self.before, self.pieces)
+
+
+def _of_folder(call: _Call, settings: Settings) -> _Found:
+    if call.turn is not None:
+        raise UsageError("--turn is of a recorded session; a folder has only its first context")
+    if call.diff:
+        raise UsageError("--diff compares two turns of a recorded session; a folder has only its first context, and nothing before it")
+    family = call.family or settings.context.family
+    if family != "rollout" and (call.approval, call.sandbox) != (None, None):
+        raise UsageError("--approval and --sandbox are told in the rollout family only; add --family rollout")
+    folder = call.place.absolute() if call.place != Path() else Path.cwd()
+    skills, missed = _skills(folder, family, call.model, settings)
+    outside = Outside(files=DiskFiles(), clock=SystemClock(), settings=settings.context)
+    made = first_context(folder, family, outside, given=(*_memory(folder, family, settings), *skills), allowed=_allowed(call))
+    return _Found(family=family, turn=1, model=call.model, pieces=counted_for(made.pieces, call.model), left_out=(*made.left_out, *missed))
+
+
+def _allowed(call: _Call) -> Allowed:
+    """What is usual, with what the options say instead."""
+    if call.approval is None and call.sandbox is None:
+        return USUAL
+    network = Network(enabled=True) if call.sandbox == "danger-full-access" else USUAL.network
+    why = "as --approval and --sandbox say, the rest as is usual"
+    return structs.replace(USUAL, approval=call.approval or USUAL.approval, sandbox=call.sandbox or USUAL.sandbox, network=network, why=why)
+
+
+def _skills(folder: Path, family: Family, model: str, settings: Settings) -> tuple[tuple[Section, ...], tuple[LeftOut, ...]]:
+    """The catalogue of the skills of the folder, within its share of the model's window, and what of them is not in it."""
+    found = discover(places_of(folder, os.environ, settings.home), settings.skills)
+    known = price_for({"model": model}, settings) or Price()
+    window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
+    made = catalogue(found.skills, family, shipped(), settings.skills, window=window, factor=_factor(model))
+    limit = f"{settings.skills.share:.0%} of a window of {window:,} tokens"
+    section = section_of(made, family, limit)
+    return () if section is None else (section,), skills_left_out(found.skills, made, found.problems, limit)
 
 
 def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Section]:
@@ -88,51 +166,100 @@ def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Sectio
             yield memory_section(index_block(index, str(memory.where.folder), load_texts()), str(memory.where.index), family)
 
 
-def _of_file(file: Path, family: Family | None, turn: int | None, otherwise: Family) -> _Found:
-    lines = LineFile(file)
-    number, at = place_of_turn(read(lines), turn)
-    recorded = recorded_at(read(lines), at)
-    chosen = family or family_of(recorded.head, otherwise)
-    return chosen, number, recorded_pieces(recorded, chosen), ()
+FIRST = "context.json"
+"""Beside a transcript of memorist's: the first context, where memorist assembled it."""
 
 
-def _json(family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> dict[str, Any]:
-    return {
-        "family": family,
-        "turn": turn,
-        "items": [
-            {
-                "role": each.role,
-                "tag": each.tag,
-                "tokens": each.tokens,
-                "source": each.source,
-                "why": each.why,
-                "text": show.readable(each.text),
-            }
-            for each in pieces
-        ],
-        "tokens": sum(each.tokens for each in pieces),
-        "left_out": [{"source": each.source, "why": each.why} for each in left_out],
+def _of_file(call: _Call, otherwise: Family) -> _Found:
+    if (call.approval, call.sandbox) != (None, None):
+        raise UsageError("--approval and --sandbox are for the first context of a folder; a recorded session has its own")
+    lines = LineFile(call.place)
+    number, at = place_of_turn(Attachments().among(read(lines)), call.turn)
+    attachments = Attachments()
+    recorded = recorded_at(attachments.among(read(lines)), at)
+    family = call.family or family_of(recorded.head, otherwise)
+    model = call.model or model_of(recorded)
+    first = load_shown(DiskFiles(), call.place.with_name(FIRST), family) or ()
+    pieces = counted_for((*first, *recorded_pieces(recorded, family)), model)
+    turn = number if at else number + 1
+    before = counted_for((*(first if turn > 1 else ()), *_turn_before(lines, turn, family)), model) if call.diff else None
+    return _Found(family=family, turn=number, model=model, pieces=pieces, left_out=attachments.left_out(), before=before)
+
+
+def _turn_before(lines: LineFile, turn: int, family: Family) -> tuple[Piece, ...]:
+    """The context as it was when the turn before this one began; nothing before the first."""
+    if turn <= 1:
+        return ()
+    at = place_of_turn(Attachments().among(read(lines)), turn - 1)[1]
+    return recorded_pieces(recorded_at(Attachments().among(read(lines)), at), family)
+
+
+def _json(found: _Found) -> dict[str, Any]:
+    whole: dict[str, Any] = {
+        "family": found.family,
+        "turn": found.turn,
+        "model": found.model or None,
+        "factor": _factor(found.model),
+        "items": [_item(each) | ({} if found.before is None else {"change": each.change}) for each in found.changed],
+        "tokens": sum(each.tokens for each in found.pieces),
+        "left_out": [{"source": each.source, "why": each.why} for each in found.left_out],
     }
+    return whole if found.before is None else whole | _sums(found)
 
 
-def _print(place: Path, family: Family, turn: int, pieces: Sequence[Piece], left_out: Sequence[LeftOut]) -> None:
-    what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {turn}"
-    click.echo(f"{what}, {family} family: about {sum(each.tokens for each in pieces):,} tokens\n")
-    width = max([len(each.tag) for each in pieces if each.tag not in CONVERSATION], default=0)
-    for said, run in groupby(pieces, key=lambda each: each.tag in CONVERSATION):
-        rows = list(run)
-        if said:
-            click.echo(f"{sum(each.tokens for each in rows):>9,}  {'·':<9}  {_summed(rows)}")
-        for each in () if said else rows:
-            click.echo(f"{each.tokens:>9,}  {each.role:<9}  {each.tag:<{width}}  {_short(each.source)}")
-            click.echo(f"{'':>22}{'':<{width}}  {show.readable(each.why)}")
-    if left_out:
+def _factor(model: str) -> float:
+    return family_factor(model) if model else 1.0
+
+
+def _sums(found: _Found) -> dict[str, int]:
+    """Tokens that were added, and that are gone."""
+    return {name: sum(each.piece.tokens for each in found.changed if each.change == name) for name in ("added", "gone")}
+
+
+def _item(each: Changed) -> dict[str, Any]:
+    piece = each.piece
+    names = ("role", "tag", "tokens", "source", "why")
+    return {name: getattr(piece, name) for name in names} | {"text": show.readable(piece.text)}
+
+
+def _print(place: Path, found: _Found) -> None:
+    what = "What memorist would say first in this folder" if place.is_dir() else f"The context at turn {found.turn}"
+    counted = (
+        f"counted for {show.readable(found.model)}: bytes / 4 × {_factor(found.model):g}"
+        if found.model
+        else "bytes / 4; --model counts for a model"
+    )
+    click.echo(f"{what}, {found.family} family: about {sum(each.tokens for each in found.pieces):,} tokens ({counted})")
+    if found.before is not None:
+        sums = _sums(found)
+        click.echo(f"since the turn before: {sums['added']:,} tokens added (+), {sums['gone']:,} gone (-)")
+    click.echo()
+    width = max([len(each.tag) for each in found.pieces if each.tag not in CONVERSATION], default=0)
+    comparing = found.before is not None
+    for (change, brief), run in groupby(found.changed, key=lambda each: (each.change, _is_brief(each, comparing=comparing))):
+        rows = [each.piece for each in run]
+        mark = _MARKS[change] if comparing else ""
+        if brief:
+            click.echo(f"{mark}{sum(each.tokens for each in rows):>9,}  {'·':<9}  {_summed(rows)}")
+            continue
+        for each in rows:
+            click.echo(f"{mark}{each.tokens:>9,}  {each.role:<9}  {each.tag:<{width}}  {_short(each.source)}")
+            click.echo(f"{'':>22}{'':<{width + len(mark)}}  {show.readable(each.why)}")
+    _print_rest(place, found)
+
+
+def _is_brief(each: Changed, *, comparing: bool) -> bool:
+    """Whether a piece is only counted: what was said, and beside changes what stayed."""
+    return each.piece.tag in CONVERSATION or (comparing and each.change == "same")
+
+
+def _print_rest(place: Path, found: _Found) -> None:
+    if found.left_out:
         click.echo("\nnot in it:")
-        for missed in left_out:
+        for missed in found.left_out:
             click.echo(f"  {_short(missed.source)}\n      {_short(missed.why)}")
     if place.is_dir():
-        absent = f"A host adds its own, where it has them, each in its place: {', '.join(_absent(family, pieces))}."
+        absent = f"A host adds its own, where it has them, each in its place: {', '.join(_absent(found.family, found.pieces))}."
         click.echo("\n" + textwrap.fill(absent, 100, break_on_hyphens=False))
     click.echo("\n--json shows the texts.")
 
@@ -144,10 +271,11 @@ def _absent(family: Family, pieces: Sequence[Piece]) -> list[str]:
     return [kind.tag for kind in rows if kind.tag not in there and kind.tag != "boundary"]
 
 
-def _summed(rows: Iterable[Piece]) -> str:
-    counts = Counter(each.tag for each in rows)
+def _summed(pieces: Sequence[Piece]) -> str:
+    counts = Counter(each.tag for each in pieces)
     parts = [f"{count:,} {tag if count == 1 else _PLURALS.get(tag, f'{tag}s')}" for tag, count in counts.items()]
-    return "conversation: " + ", ".join(parts)
+    kind = "conversation" if all(each.tag in CONVERSATION for each in pieces) else "conversation and more"
+    return f"{kind}: " + ", ".join(parts)
 
 
 def _short(text: str) -> str:

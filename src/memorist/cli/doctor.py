@@ -15,8 +15,10 @@ import click
 from msgspec import Struct
 
 from memorist.cli import show
+from memorist.cli.flagged import look
 from memorist.configuration import load_settings
 from memorist.errors import MemoristError
+from memorist.flags.values import in_force, remarks
 from memorist.models.choose import open_model
 from memorist.session_memory.run import load_texts
 from memorist.settings import Resolved
@@ -24,7 +26,7 @@ from memorist.store.database import migrations
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 
-EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp"}
+EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp", "flags": "openfeature"}
 """Extra to the module that it brings."""
 
 
@@ -68,6 +70,7 @@ def _findings() -> Iterator[Finding]:
     yield _database(layout.database)
     yield _own_texts(layout)
     yield _model(resolved)
+    yield from _flags(resolved)
     for extra, module in EXTRAS.items():
         if importlib.util.find_spec(module) is None:
             yield Finding("note", f"the extra {extra!r} is not installed", f"Only if you want it: pip install 'memorist[{extra}]'")
@@ -131,3 +134,23 @@ def _model(resolved: Resolved) -> Finding:
     if model is None:
         return Finding("good", "no model is set: notes are made from the transcript's structure, at no cost")
     return Finding("good", f"the model {name} is set up (it was not called)")
+
+
+def _flags(resolved: Resolved) -> Iterator[Finding]:
+    file = resolved.settings.flags.file
+    try:
+        looked = look(resolved.settings)
+    except MemoristError as error:
+        yield Finding("wrong", str(error), "Correct or remove flags.file.")
+        return
+    if looked.trouble:
+        yield Finding("wrong", looked.trouble, "Correct the file; until then no flag of it is set, and what runs keeps the flags it has.")
+    elif not file:
+        yield Finding("good", "no file of feature flags is set")
+    elif not Path(file).expanduser().exists():
+        yield Finding("note", f"the flags file {file} does not exist, so no flag is set", "Nothing, if it is to come later.")
+    else:
+        count = len(in_force(looked.values))
+        yield Finding("good", f"the flags file {file} is readable and sets {count} flag{'' if count == 1 else 's'}")
+    for remark in remarks(looked.values):
+        yield Finding("note", f"a flag is ignored: {remark}", f"Correct it in {file}; `memorist config show` lists the names.")

@@ -26,7 +26,7 @@ def recall(query: str, memory_dir: Path | None, limit: int, why: bool, as_json: 
     with opened(memory_dir) as (engine, memory):
         settings = engine.settings.recall
         heads = {head.path: head for head in memory.heads()}
-        search = MemorySearch(memory, settings, wait=True)
+        search = MemorySearch(memory.folder, settings, wait=True)
         matches = search.search(query, 4 * max(limit, settings.limit))
         search.close()
         picks = {pick.path: pick for pick in certain(matches, heads, type(settings)(limit=limit))}

@@ -82,8 +82,15 @@ def show_command(name: str, as_json: bool) -> None:
         return
     for key, value in _row(skill).items():
         if value not in ("", [], {}, None):
-            click.echo(show.readable(f"{key}: {', '.join(value) if isinstance(value, list) else value}"))
+            click.echo(show.readable(f"{key}: {_words(value)}"))
     click.echo(show.readable(f"\n{skill.body}"))
+
+
+def _words(value: object) -> str:
+    """A value of a row, as a person reads it."""
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_words(each)}" for key, each in value.items())
+    return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
 
 
 def _row(skill: Skill) -> dict[str, Any]:
@@ -98,6 +105,10 @@ def _row(skill: Skill) -> dict[str, Any]:
         "compatibility": skill.compatibility,
         "allowed_tools": list(skill.allowed_tools),
         "metadata": skill.metadata,
+        "plugin": skill.plugin,
+        "interface": skill.beside.interface,
+        "tools": list(skill.beside.tools),
+        "further": skill.beside.rest,
         "listed": skill.listed,
         "mentionable": skill.mentionable,
         "remarks": list(skill.remarks),

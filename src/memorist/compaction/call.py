@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from memorist.compaction.restore import InvokedSkill
 from memorist.compaction.result import Compacted, Strategy
 from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message
@@ -28,6 +29,8 @@ class Call(Struct, frozen=True, kw_only=True):
     """What the model costs; None where it is not known, and nothing is done for money's sake then."""
     provider_compacts: bool = False
     """The provider is asked to compact by itself in this session."""
+    skills: tuple[InvokedSkill, ...] = ()
+    """Skills that were called for in the session."""
     forced: bool = False
     """The provider refused the request as too long: it must become smaller, whatever the count says."""
 
@@ -41,15 +44,16 @@ class Done(Struct, frozen=True):
     """The request would not leave the model room to answer, and nothing could be done."""
 
     def boundary(self, *, manual: bool) -> Boundary:
-        """The record of this compaction for the transcript: what was put in, and how many messages stayed."""
+        """The record of this compaction for the transcript: what stands in front and what was put in, and how many messages stayed."""
         if self.result is None:
             raise NothingToDo("no compaction was made, so there is no boundary")
-        ours = tuple(message for message in self.result.messages if message.id.startswith("memorist"))
+        standing, made = self.result.messages[: self.result.lead], self.result.messages[self.result.lead :]
+        ours = tuple(message for message in made if message.id.startswith("memorist"))
         return Boundary(
             id=self.result.strategy,
             line=0,
             trigger="manual" if manual else "auto",
             tokens_before=self.result.tokens_before,
-            kept=len(self.result.messages) - len(ours),
-            replacement=ours,
+            kept=len(made) - len(ours),
+            replacement=(*standing, *ours),
         )

@@ -15,6 +15,7 @@ KEEP = 5
 """Newest results that stay (claude-code.md section 15 and CP-5 keep as many)."""
 
 CLEARED = "[old tool result cleared]"
+"""Says less than microcompact's text: what is cleared here, as in other agents, cannot be fetched back."""
 
 
 def clear(messages: Sequence[Message], keep: int = KEEP) -> tuple[Message, ...]:

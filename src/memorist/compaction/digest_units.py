@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.core.messages import RECALLED, JsonObject, Message, Origin, Text, Thinking, ToolResult, ToolUse
+from memorist.core.messages import SHOWN_ANEW, JsonObject, Message, Origin, Text, Thinking, ToolResult, ToolUse
 from memorist.session_memory.actions import Action, Changes, Plans, PlansOne, Reads, Runs, action_of
 from memorist.session_memory.paths import relative
 
@@ -88,7 +88,7 @@ def pieces(messages: Sequence[Message], root: str = "") -> list[Piece]:
     calls: dict[str, Action] = {}
     found: list[Piece] = []
     for step, message in enumerate(messages, 1):
-        for block in () if message.id.startswith(RECALLED) else message.blocks:
+        for block in () if message.id.startswith(SHOWN_ANEW) else message.blocks:
             match block:
                 case Text(text=text, origin=origin) if (origin or message.origin) is not Origin.USER:
                     kind: Kind = "said" if (origin or message.origin) is Origin.MODEL else "injected"

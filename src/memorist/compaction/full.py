@@ -17,7 +17,7 @@ from memorist.compaction.result import Compacted, Cut, Outcome, Restored, Unchan
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.summary import checked
 from memorist.compaction.texts import Texts
-from memorist.core.messages import RECALLED, Block, Document, Image, Message, Origin, Text, ToolResult
+from memorist.core.messages import SHOWN_ANEW, Block, Document, Image, Message, Origin, Text, ToolResult
 from memorist.core.pairing import whole_from
 from memorist.core.template import render
 from memorist.core.tokens import estimate_message, estimate_text
@@ -52,8 +52,8 @@ def full_request(held: Conversation, texts: Texts, instructions: str = "") -> Fu
 
 
 def is_restored(message: Message) -> bool:
-    """Whether a message was put in by an earlier compaction, or by recall, and will be made anew."""
-    return message.origin is Origin.INJECTED and (message.text.startswith(RESTORED_LEAD) or message.id.startswith(RECALLED))
+    """Whether a message was put in by an earlier compaction, or beside the conversation, and will be made anew."""
+    return message.origin is Origin.INJECTED and (message.text.startswith(RESTORED_LEAD) or message.id.startswith(SHOWN_ANEW))
 
 
 def _without_media(message: Message) -> Message:

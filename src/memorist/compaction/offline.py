@@ -15,6 +15,7 @@ from memorist.compaction.lead import led
 from memorist.compaction.recorded import Recorded
 from memorist.compaction.result import Compacted, Outcome, Strategy, Unchanged
 from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.standing import Parted, parted, stood
 from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
 from memorist.core.messages import Message
@@ -61,11 +62,18 @@ def compact(recorded: Recorded, strategy: Strategy, how: Offline) -> Outcome:
 
 
 def _by(strategy: Strategy, recorded: Recorded, held: Conversation, how: Offline) -> Outcome:
+    if strategy == "micro":
+        return micro.clear(held.messages, micro.old_results(held.messages, how.settings.micro_keep), factor=how.factor)
+    apart = parted(held, how.budget + 1)
+    return stood(_rest_by(strategy, recorded, apart, how), apart)
+
+
+def _rest_by(strategy: Strategy, recorded: Recorded, apart: Parted, how: Offline) -> Outcome:
+    """The history that takes the place of what does not stand in front."""
     cwd = recorded.head.cwd if recorded.head else ""
-    terms = Terms(texts=how.texts, settings=how.settings, limit=how.budget + 1, automatic=False)
+    held, budget = apart.rest, apart.limit - 1
+    terms = Terms(texts=how.texts, settings=how.settings, limit=apart.limit, automatic=False)
     match strategy:
-        case "micro":
-            return micro.clear(held.messages, micro.old_results(held.messages, how.settings.micro_keep), factor=how.factor)
         case "session-memory":
             notes = Notes(text=notes_of(recorded, how), path=how.source, template=how.template, last_summarised=None)
             return from_session_memory.compact(held, notes, terms)
@@ -74,9 +82,9 @@ def _by(strategy: Strategy, recorded: Recorded, held: Conversation, how: Offline
         case "inline":
             return inline.compact(held, inline.HandOver(summary=how.summary or notes_of(recorded, how)), terms)
         case "structural":
-            return digest(held.messages, how.budget, said=held.said, transcript=how.source, cwd=cwd, factor=how.factor)
+            return digest(held.messages, budget, said=held.said, transcript=how.source, cwd=cwd, factor=how.factor)
         case _:
-            return led(tail(held.messages, how.budget, factor=how.factor), how.texts.cut_marker, how.factor)
+            return led(tail(held.messages, budget, factor=how.factor), how.texts.cut_marker, how.factor)
 
 
 def notes_of(recorded: Recorded, how: Offline) -> str:

@@ -216,3 +216,8 @@ def _help_is_elsewhere(now: Situation) -> Stop:
         f"System prompt and tools alone take {now.prefix:,} of {now.limits.auto:,} tokens. Compaction cannot make them smaller; remove tools or choose a "
         "model with a larger window."
     )
+
+
+def is_providers(step: Step) -> bool:
+    """Whether the provider compacts by itself."""
+    return isinstance(step, Way) and step.strategy == "provider"

@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.compaction.result import Restored
 from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.texts import Texts
-from memorist.core.messages import Message, Origin, Text
+from memorist.core.messages import SKILL_BODY, Message, Origin, Text
 from memorist.core.template import render
 from memorist.core.tokens import estimate_message, estimate_text
 from memorist.core.truncate import cut_end
@@ -47,6 +47,8 @@ class InvokedSkill(Struct, frozen=True):
     path: str
     content: str
     order: float
+    message: str = ""
+    """Id of the message that its body stands in; empty where that is not known."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -85,11 +87,12 @@ def restore(facts: Facts, kept: Sequence[Message], settings: CompactionSettings,
         values = {"what": "what was announced before", "content": _inert(text)}
         found.append(_back("pointer", "announcement", render(texts.tasks, values, strict=True), factor))
     found += _files(facts, kept, settings, texts, factor)
-    return (*found, *_skills(facts.skills, settings, texts, factor))
+    return (*found, *skills_back(facts.skills, kept, settings, texts, factor))
 
 
 def _back(kind: Literal["file", "skill", "plan", "task", "pointer"], what: str, text: str, factor: float) -> Back:
-    message = Message(id=f"memorist-restored-{what}", role="user", blocks=(Text(text),), origin=Origin.INJECTED)
+    start = f"{SKILL_BODY}restored-" if kind == "skill" else "memorist-restored-"
+    message = Message(id=f"{start}{what}", role="user", blocks=(Text(text),), origin=Origin.INJECTED)
     return Back(message, Restored(kind, what, estimate_message(message, factor)))
 
 
@@ -128,9 +131,13 @@ def _excluded(path: str, out: Collection[str]) -> bool:
     return path in out or PurePosixPath(path.replace("\\", "/")).name.lower() in INSTRUCTION_FILES
 
 
-def _skills(skills: Sequence[InvokedSkill], settings: CompactionSettings, texts: Texts, factor: float) -> list[Back]:
+def skills_back(
+    skills: Sequence[InvokedSkill], kept: Sequence[Message], settings: CompactionSettings, texts: Texts, factor: float
+) -> list[Back]:
+    """The skills that come back, newest first within their budget; those whose body stands in what is kept need not."""
+    standing = {message.id for message in kept}
     newest: dict[str, InvokedSkill] = {}
-    for each in sorted(skills, key=lambda each: each.order):
+    for each in sorted((each for each in skills if each.message not in standing), key=lambda each: each.order):
         newest.pop(each.name, None)
         newest[each.name] = each
     found, room = [], settings.restore_skills_tokens
@@ -145,3 +152,13 @@ def _skills(skills: Sequence[InvokedSkill], settings: CompactionSettings, texts:
         room -= back.restored.tokens
         found.append(back)
     return found
+
+
+def restored_skill(message: Message, template: str) -> tuple[str, str] | None:
+    """Name and content of a skill that an earlier compaction brought back with this template; None where the message is no such one."""
+    before, between, after = re.split(r"\{\{\w+\}\}", template.strip("\n"))
+    text = message.text
+    if not (text.startswith(before) and between in text and text.endswith(after)):
+        return None
+    name, _, content = text[len(before) : len(text) - len(after)].partition(between)
+    return name, content

@@ -42,6 +42,8 @@ class Compacted(Struct, frozen=True, kw_only=True):
     tokens_after: int
     cut: tuple[Cut, ...] = ()
     restored: tuple[Restored, ...] = ()
+    lead: int = 0
+    """So many messages at the front stand as they did before the conversation."""
 
 
 class Unchanged(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.compaction import from_session_memory, full, inline, micro
 from memorist.compaction.asking.run import Asking, ask
@@ -17,10 +18,12 @@ from memorist.compaction.facts.run import facts_of
 from memorist.compaction.from_session_memory import Notes
 from memorist.compaction.full import Terms
 from memorist.compaction.lead import lead_of, led
-from memorist.compaction.plan import Breakers, Guard, Situation, Step, Stop, Way, compacted, decide, failed, replied
+from memorist.compaction.plan import Breakers, Guard, Situation, Stop, Way, compacted, decide, failed, is_providers, replied
 from memorist.compaction.priced import LEAST_SHARE, Money, Talk, what_pays
 from memorist.compaction.result import Compacted, Outcome, Unchanged
 from memorist.compaction.settings import CompactionSettings
+from memorist.compaction.skills_kept import with_skills
+from memorist.compaction.standing import Parted, parted, stood
 from memorist.compaction.summary import Unusable
 from memorist.compaction.tail import tail
 from memorist.compaction.texts import Texts
@@ -134,13 +137,13 @@ class Compactor:
         saved = await self._saved(call, held, now)
         result = saved if isinstance(saved, Compacted) else None
         steps = decide(self._situation(call, held, result, now), self._breakers, self._means.settings)
-        if not call.forced and self._following.tokens < call.limits.blocking and any(_is_providers(step) for step in steps):
+        if not call.forced and self._following.tokens < call.limits.blocking and any(is_providers(step) for step in steps):
             # The request carries the provider's own edit; ours would break what it is about to do.
             return Done(result)
         why, blocked, tried, model_failed = "", False, False, False
         for step in steps:
             match step:
-                case Way(strategy=strategy) if (result is None or result.strategy == "micro") and not _is_providers(step):
+                case Way(strategy=strategy) if (result is None or result.strategy == "micro") and not is_providers(step):
                     tried = True
                     made = await self._way(strategy, held, call)
                     if isinstance(made, Compacted):
@@ -241,22 +244,25 @@ class Compactor:
         )
 
     async def _way(self, strategy: str, held: Conversation, call: Call) -> Outcome:
-        limit = max(1, call.limits.auto - max(0, self._following.tokens - held.tokens))
+        if strategy == "micro":
+            return micro.clear(held.messages, micro.old_results(held.messages, self._means.settings.micro_keep), factor=held.factor)
+        apart = parted(held, max(1, call.limits.auto - max(0, self._following.tokens - held.tokens)))
         settings = self._means.settings
-        facts = facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings)
-        terms = Terms(texts=self._texts, settings=settings, limit=limit, facts=facts, automatic=call.manual is None)
+        facts = replace(facts_of(self._following.ledger, self._means.files, self._means.layout.notes, settings), skills=call.skills)
+        terms = Terms(texts=self._texts, settings=settings, limit=apart.limit, facts=facts, automatic=call.manual is None)
+        return stood(with_skills(await self._rest(strategy, apart, held, call, terms), terms, held.factor), apart)
+
+    async def _rest(self, strategy: str, apart: Parted, whole: Conversation, call: Call, terms: Terms) -> Outcome:
+        held = apart.rest
         match strategy:
             case "session-memory":
                 return await self._by_notes(held, terms)
             case "full" | "inline":
-                return await self._by_model(strategy, held, call, terms)
+                return await self._by_model(strategy, (held, whole), call, terms)
             case "structural":
-                return self._by_structure(held, limit)
+                return self._by_structure(held, terms.limit)
             case "tail":
-                return led(tail(held.messages, min(limit, held.tokens) // 2, factor=held.factor), self._texts.cut_marker, held.factor)
-            case "micro":
-                keep = self._means.settings.micro_keep
-                return micro.clear(held.messages, micro.old_results(held.messages, keep), factor=held.factor)
+                return led(tail(held.messages, min(terms.limit, held.tokens) // 2, factor=held.factor), self._texts.cut_marker, held.factor)
             case _:
                 return Unchanged(f"The way {strategy!r} is not open for this request.")
 
@@ -272,12 +278,12 @@ class Compactor:
             return Unchanged("The newest step alone is too large to be kept beside the notes.")
         return made
 
-    async def _by_model(self, strategy: str, held: Conversation, call: Call, terms: Terms) -> Outcome:
-        means = self._means
+    async def _by_model(self, strategy: str, both: tuple[Conversation, Conversation], call: Call, terms: Terms) -> Outcome:
+        (held, whole), means = both, self._means  # it is asked about the whole, and writes what takes the place of a part
         if means.model is None:
             return Unchanged("No model is set up.")
         asking = Asking(model=means.model, files=means.files, clock=means.clock, limits=means.forks, record=means.record)
-        summary = await ask(held, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
+        summary = await ask(whole, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
         if isinstance(summary, Unusable):
             return Unchanged(summary.why)
         if strategy == "inline":
@@ -291,7 +297,3 @@ class Compactor:
         cwd = self._following.ledger.cwd
         made = digest(held.messages, budget, said=self._said, transcript=held.transcript, cwd=cwd, factor=held.factor)
         return made if made.tokens_after < held.tokens else Unchanged("The result would not be smaller than what it replaces.")
-
-
-def _is_providers(step: Step) -> bool:
-    return isinstance(step, Way) and step.strategy == "provider"

@@ -68,25 +68,36 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """Subagents that are at work."""
 
 
+def environment_fields(around: Surroundings) -> dict[str, str]:
+    """The fields inside `<environment_context>`, each with its own lines (codex.md section 3.2). Values are escaped, empty ones left out."""
+    found = {"environments": "\n".join(_places(around.places))}
+    named = {
+        "approval_policy": around.approval,
+        "sandbox_mode": around.sandbox,
+        "current_date": around.date,
+        "timezone": around.zone,
+    }
+    found |= {name: "\n".join(_values((name, value))) for name, value in named.items()}
+    found["network"] = "\n".join(_network(around.network))
+    found["filesystem"] = "\n".join(_list("filesystem", "writable_root", around.writable))
+    found["subagents"] = "\n".join(_list("subagents", "agent", around.agents))
+    return {name: lines for name, lines in found.items() if lines}
+
+
 def environment_context(around: Surroundings) -> str:
-    """The inside of `<environment_context>`, without its own tag (codex.md section 3.2). Every value is escaped."""
-    lines: list[str] = []
-    if len(around.places) == 1:
-        lines += _place(around.places[0], "  ")
-    elif around.places:
-        lines.append("  <environments>")
-        for number, place in enumerate(around.places):
-            primary = ' primary="true"' if number == 0 else ""
-            lines.append(f"    <environment id={quoteattr(place.name or str(number + 1))}{primary}>")
-            lines += [*_place(place, "      "), "    </environment>"]
-        lines.append("  </environments>")
-    lines += _values(
-        ("approval_policy", around.approval), ("sandbox_mode", around.sandbox), ("current_date", around.date), ("timezone", around.zone)
-    )
-    lines += _network(around.network)
-    lines += _list("filesystem", "writable_root", around.writable)
-    lines += _list("subagents", "agent", around.agents)
-    return "\n".join(lines)
+    """The inside of `<environment_context>`, without its own tag."""
+    return "\n".join(environment_fields(around).values())
+
+
+def _places(places: Sequence[Place]) -> list[str]:
+    if len(places) <= 1:
+        return [line for place in places for line in _place(place, "  ")]
+    lines = ["  <environments>"]
+    for number, place in enumerate(places):
+        primary = ' primary="true"' if number == 0 else ""
+        lines.append(f"    <environment id={quoteattr(place.name or str(number + 1))}{primary}>")
+        lines += [*_place(place, "      "), "    </environment>"]
+    return [*lines, "  </environments>"]
 
 
 def _place(place: Place, indent: str) -> list[str]:
@@ -114,19 +125,24 @@ def _list(name: str, each: str, values: Sequence[str]) -> list[str]:
     return [f"  <{name}>", *_values(*((each, value) for value in values), indent="    "), f"  </{name}>"] if values else []
 
 
-def env_block(around: Surroundings) -> str:
-    """The inside of `<env>` (claude-code.md section 1.1): one `name: value` a line."""
+def env_fields(around: Surroundings) -> dict[str, str]:
+    """The lines of `<env>` by name (claude-code.md section 1.1); empty ones are left out."""
     first = around.places[0] if around.places else Place(folder="")
-    pairs = (
-        ("Working folder", first.folder),
-        ("Git repository", "yes" if around.repository else "no"),
-        ("Further folders", ", ".join(place.folder for place in around.places[1:])),
-        ("Platform", around.platform),
-        ("Shell", first.shell),
-        ("System", around.system),
-        ("Model", around.model),
-    )
-    return "\n".join(f"{name}: {_plain(value)}" for name, value in pairs if value)
+    found = {
+        "Working folder": first.folder,
+        "Git repository": "yes" if around.repository else "no",
+        "Further folders": ", ".join(place.folder for place in around.places[1:]),
+        "Platform": around.platform,
+        "Shell": first.shell,
+        "System": around.system,
+        "Model": around.model,
+    }
+    return {name: f"{name}: {_plain(value)}" for name, value in found.items() if value}
+
+
+def env_block(around: Surroundings) -> str:
+    """The inside of `<env>`: one `name: value` a line."""
+    return "\n".join(env_fields(around).values())
 
 
 def _plain(value: str) -> str:

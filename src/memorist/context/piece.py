@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.messages import Role
-from memorist.core.tokens import estimate_text
+from memorist.core.tokens import estimate_text, family_factor
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -32,7 +36,7 @@ class Piece(Struct, frozen=True, kw_only=True):
     source: str
     why: str
     tokens: int
-    """Estimated, by `core.tokens`."""
+    """Estimated, by `core.tokens`; without a model's factor until `counted_for`."""
 
 
 class LeftOut(Struct, frozen=True):
@@ -45,3 +49,9 @@ class LeftOut(Struct, frozen=True):
 def piece(role: Role, tag: str, text: str, *, source: str, why: str) -> Piece:
     """A piece with its tokens counted."""
     return Piece(role=role, tag=tag, text=text, source=source, why=why, tokens=estimate_text(text))
+
+
+def counted_for(pieces: Iterable[Piece], model: str) -> tuple[Piece, ...]:
+    """Freshly counted pieces with the tokens that this model's family makes of them; as they are without a model."""
+    factor = family_factor(model) if model else 1.0
+    return tuple(replace(each, tokens=math.ceil(each.tokens * factor)) for each in pieces)

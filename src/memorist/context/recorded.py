@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from memorist.compaction.recorded import Recorded
+from memorist.context.attachments import kind_of, tag_and_reason
 from memorist.context.piece import Piece, piece
 from memorist.context.scaffold import identify, pieces_of, row
 from memorist.context.settings import Family
@@ -35,27 +36,40 @@ def family_of(head: Head | None, otherwise: Family) -> Family:
     return _FAMILIES.get(head.format, otherwise) if head is not None else otherwise
 
 
+def model_of(recorded: Recorded) -> str:
+    """The model of the newest reply until then; what the head names where none says; else empty."""
+    named = next((message.model for message in reversed(recorded.everything) if message.model), None)
+    return named or (recorded.head.model if recorded.head is not None else "")
+
+
 def is_turn(message: Message) -> bool:
     """Whether a message begins a turn: the person spoke."""
     return message.origin is Origin.USER and message.role == "user" and not message.tool_results
 
 
 def place_of_turn(entries: Iterable[Entry], turn: int | None) -> tuple[int, str]:
-    """The turn that is meant (the last one without a number), and the number of the message that begins it, for `recorded_at`.
+    """The turn that is meant (the last one without a number), and the number of the message it begins with, for `recorded_at`.
 
-    The number is empty for the last turn: that one is shown to the end of the session. Raises InputError when there is no such turn.
+    It begins with the person's words, or with the last of what a harness adds to them. The number is empty for the last turn: that one is shown to
+    the end of the session. Raises InputError when there is no such turn.
     """
     count = messages = 0
     for entry in entries:
         if isinstance(entry, Message):
+            if count == turn and not _comes_along(entry):
+                return count, str(messages)
             messages += 1
-            if is_turn(entry):
-                count += 1
-                if count == turn:
-                    return count, str(messages)
+            count += is_turn(entry)
+    if turn is not None and count == turn:
+        return count, str(messages)
     if turn is not None:
         raise InputError(f"the session has no turn {turn}; it has {count}")
     return count, ""
+
+
+def _comes_along(message: Message) -> bool:
+    """Whether a message goes to the model with the words before it: what a harness adds, such as a skill or an attachment."""
+    return message.role in {"user", "developer"} and message.origin is Origin.INJECTED and not message.tool_results
 
 
 def recorded_pieces(recorded: Recorded, family: Family) -> tuple[Piece, ...]:
@@ -71,6 +85,10 @@ def recorded_pieces(recorded: Recorded, family: Family) -> tuple[Piece, ...]:
 
 def _of_message(message: Message, family: Family) -> Iterator[Piece]:
     source = f"line {message.line}" if message.line else message.id
+    if kind := kind_of(message):
+        tag, why = tag_and_reason(kind)
+        yield piece(message.role, tag, message.text, source=source, why=why)
+        return
     for block in message.blocks:
         if isinstance(block, Text):
             yield from _of_text(block, message, family, source)
@@ -87,11 +105,11 @@ def _of_text(block: Text, message: Message, family: Family, source: str) -> Iter
         yield piece("assistant", tag, block.text, source=source, why=why)
         return
     for kind, text in pieces_of(block.text, message.role, family):
-        tag, why = (kind.tag, kind.when) if kind else _untagged(message, block)
+        tag, why = (kind.tag, kind.when) if kind else untagged(message, block)
         yield piece(message.role, tag, text, source=source, why=why)
 
 
-def _untagged(message: Message, block: Text) -> tuple[str, str]:
+def untagged(message: Message, block: Text) -> tuple[str, str]:
     """The name of a text that no tag tells of."""
     if message.role in _UNTAGGED:
         return _UNTAGGED[message.role], "known by its role alone: it has no tag"
@@ -99,6 +117,11 @@ def _untagged(message: Message, block: Text) -> tuple[str, str]:
     if origin in {Origin.USER, Origin.TOOL}:
         return "prompt", CONVERSATION["prompt"]
     return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
+
+
+def part_of(block: Block) -> str:
+    """What a block that is no text is, by its name in `CONVERSATION`."""
+    return _said(block)[0]
 
 
 def _said(block: Block) -> tuple[str, str]:

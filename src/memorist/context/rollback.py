@@ -35,6 +35,11 @@ def taken_back(entries: Iterable[Entry]) -> list[tuple[int, int]]:
     return _turns(entries).stretches
 
 
+def is_turn(message: Message) -> bool:
+    """Whether a message begins a turn of a transcript: a person, or another agent, spoke."""
+    return message.role == "user" and message.origin in (Origin.USER, Origin.AGENT)
+
+
 def _followed(entries: Iterable[Entry]) -> tuple[list[Entry], Turns]:
     kept = list(entries)
     return kept, _turns(kept)
@@ -46,7 +51,7 @@ def _turns(entries: Iterable[Entry]) -> Turns:
     for place, entry in enumerate(entries):
         match entry:
             case Message():
-                typed = entry.role == "user" and entry.origin in (Origin.USER, Origin.AGENT)
+                typed = is_turn(entry)
                 turns.said(
                     place, typed=typed, context=not typed and entry.role in ("user", "developer", "system") and not entry.tool_results
                 )

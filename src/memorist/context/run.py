@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.context.agents_files.run import read_agents_files
+from memorist.context.allowed import NOTHING_SAID, Allowed, around_of, permissions
 from memorist.context.assemble import REMINDER, assemble, date_section, file_native_sections, rollout_sections
 from memorist.context.claude_files.run import read_claude_files
+from memorist.context.environment import Surroundings
 from memorist.context.instructions import Instructions
 from memorist.context.look.run import surroundings
 from memorist.context.piece import LeftOut, Piece, Section
 from memorist.context.scaffold import row, unwrap
 from memorist.context.settings import ContextSettings, Family
-from memorist.ports import Clock, Files
+from memorist.ports import Clock, ReadableFiles
 
 
 class Assembled(Struct, frozen=True, kw_only=True):
@@ -33,27 +36,41 @@ class Assembled(Struct, frozen=True, kw_only=True):
         return sum(each.tokens for each in self.pieces)
 
 
-def first_context(
-    folder: Path,
-    family: Family,
-    *,
-    files: Files,
-    clock: Clock,
-    settings: ContextSettings,
-    given: Sequence[Section] = (),
-) -> Assembled:
-    """Assemble the first context of a session in the folder. `given` are the host's own sections, such as skills.
+class Outside(Struct, frozen=True, kw_only=True):
+    """What looking up works with."""
 
-    Reads the instruction files and asks git; a file that cannot be read is reported, and stops nothing. Raises InputError for a section that the
-    family does not have.
+    files: ReadableFiles
+    clock: Clock
+    settings: ContextSettings
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What was found in a folder: its instruction files, and its surroundings."""
+
+    family: Family
+    instructions: Instructions
+    around: Surroundings
+
+
+def look(folder: Path, family: Family, outside: Outside, *, touched: Sequence[Path] = (), git: bool = True) -> Seen:
+    """Read the instruction files of a folder, and what the machine and, with `git`, the repository say.
+
+    `touched` are files that were read in the session: what waits for them is loaded too. A file that cannot be read is reported, and stops nothing.
     """
-    around = surroundings(folder, clock, git=family == "file-native")
+    around = surroundings(folder, outside.clock, git=git and family == "file-native")
     if family == "rollout":
-        instructions = read_agents_files(folder, files, settings)
+        return Seen(family=family, instructions=read_agents_files(folder, outside.files, outside.settings), around=around)
+    instructions = read_claude_files(folder, outside.files, outside.settings, touched=touched)
+    return Seen(family=family, instructions=instructions, around=around)
+
+
+def assembled(seen: Seen, given: Sequence[Section], *, status_characters: int = 2_000) -> Assembled:
+    """The first context of what was found, with the host's own sections. Raises InputError for a section that the family does not have."""
+    family, instructions, around = seen.family, seen.instructions, seen.around
+    if family == "rollout":
         own = rollout_sections(instructions, around)
     else:
-        instructions = read_claude_files(folder, files, settings)
-        own = file_native_sections(instructions, around, status_characters=settings.status_characters)
+        own = file_native_sections(instructions, around, status_characters=status_characters)
     dated = [date_section(around.date)] if family == "file-native" and around.date else []
     waiting = [LeftOut(rule.path, f"waits until a file of its scope is read: {', '.join(rule.globs)}") for rule in instructions.waiting]
     damaged = [LeftOut(rule.path, rule.problem) for rule in instructions.waiting if rule.problem]
@@ -63,6 +80,18 @@ def first_context(
         instructions=instructions,
         left_out=(*instructions.left_out, *waiting, *damaged),
     )
+
+
+def first_context(
+    folder: Path, family: Family, outside: Outside, *, given: Sequence[Section] = (), allowed: Allowed = NOTHING_SAID
+) -> Assembled:
+    """Assemble the first context of a session in the folder: `look`, then `assembled`.
+
+    `given` are the host's own sections, such as skills; `allowed` is what the rollout family is told of approval, sandbox and the like.
+    """
+    seen = look(folder, family, outside)
+    seen = replace(seen, around=around_of(allowed, seen.around))
+    return assembled(seen, [*permissions(allowed, family, given), *given], status_characters=outside.settings.status_characters)
 
 
 def memory_section(text: str, source: str, family: Family) -> Section:

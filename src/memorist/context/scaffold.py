@@ -12,10 +12,10 @@ from xml.sax.saxutils import quoteattr
 
 from memorist.context.rows import TABLE, Row
 from memorist.context.settings import Family
-from memorist.core.messages import Role
+from memorist.core.messages import Origin, Role
 from memorist.core.template import names, render
 from memorist.errors import InputError
-from memorist.formats.harness import parts, typed_text
+from memorist.formats.harness import origin_of, parts, typed_text
 
 _NAME = re.compile(r"\s*<(/image(?=>)|[a-z_][\w.-]*(?: instructions)?)", re.IGNORECASE)
 _BY_TAG: dict[str, tuple[Row, ...]] = {
@@ -111,7 +111,13 @@ def _stands(kind: Row, text: str) -> bool:
 
 
 def pieces_of(text: str, role: Role, family: Family | None = None) -> Iterator[tuple[Row | None, str]]:
-    """A text cut into what the table knows and what it does not, in order and without loss but for blank space between them."""
+    """A text cut into what the table knows and what it does not, in order and without loss but for blank space between them.
+
+    A summary is one piece, whatever it quotes.
+    """
+    if origin_of(text) is Origin.SUMMARY:
+        yield identify(text, role, family), text.strip()
+        return
     done = 0
     for part in parts(text):
         yield from _between(text[done : part.start], role, family)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memorist.context.patches import canonical, difference, patched, plain, plain_object
 from memorist.context.rollback import surviving
-from memorist.core.messages import JsonObject, Message, Origin, Role, Text
+from memorist.core.messages import WORLD_CHANGE, JsonObject, Message, Origin, Role, Text
 from memorist.formats.recorded import Boundary, Entry, WorldRecord
 
 Family = Literal["rollout", "file-native"]
@@ -154,13 +154,13 @@ def as_messages(changes: Sequence[Change], family: Family, number: str) -> tuple
     """
     if family == "file-native":
         blocks = tuple(Text(f"<system-reminder>\n{change.text}\n</system-reminder>") for change in changes)
-        return (_message(f"world-{number}", "user", blocks),) if blocks else ()
+        return (_message(f"{WORLD_CHANGE}{number}", "user", blocks),) if blocks else ()
     groups: list[tuple[Role, list[Text]]] = []
     for change in changes:
         if not groups or groups[-1][0] != change.role:
             groups.append((change.role, []))
         groups[-1][1].append(Text(change.text))
-    return tuple(_message(f"world-{number}.{place}", role, tuple(texts)) for place, (role, texts) in enumerate(groups))
+    return tuple(_message(f"{WORLD_CHANGE}{number}.{place}", role, tuple(texts)) for place, (role, texts) in enumerate(groups))
 
 
 def _message(name: str, role: Role, blocks: tuple[Text, ...]) -> Message:

@@ -23,7 +23,13 @@ JsonObject = dict[str, Any]
 
 
 RECALLED = "memorist-recall-"
-"""How the ids of messages begin that show memories of earlier sessions. After a compaction they are shown anew, and no summary quotes them."""
+"""How the ids of messages begin that show memories of earlier sessions."""
+SKILL_BODY = "memorist-skill-"
+"""How the ids of messages begin that hold the body of a skill."""
+WORLD_CHANGE = "memorist-world-"
+"""How the ids of messages begin that tell of a change of the surroundings."""
+SHOWN_ANEW = (RECALLED, SKILL_BODY, WORLD_CHANGE)
+"""After a compaction these are shown anew, and no summary quotes them."""
 
 
 class Origin(StrEnum):

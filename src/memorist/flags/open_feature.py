@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from openfeature.client import OpenFeatureClient
 from openfeature.flag_evaluation import FlagEvaluationDetails, Reason
 
+from memorist.flags.values import names
+
 
 class OpenFeatureSource:
-    """The flags of these names, with the kind of their value. `read` asks the client for each, which may take a network's time."""
+    """Every flag that memorist knows, asked for by its name and kind. `read` asks the client for each, which may take a network's time."""
 
-    def __init__(self, client: OpenFeatureClient, names: Mapping[str, bool | float]) -> None:
+    def __init__(self, client: OpenFeatureClient) -> None:
         self._client = client
-        self._names = dict(names)
 
     def read(self) -> Mapping[str, object]:
         """The flags that the provider sets; those that it does not know, and those in error, are left out."""
         found: dict[str, object] = {}
-        for name, own in self._names.items():
+        for name, own in names().items():
             details = self._details(name, own)
             if details.error_code is None and details.reason != Reason.DEFAULT:
                 found[name] = details.value

@@ -11,11 +11,10 @@ from types import MappingProxyType, TracebackType
 from typing import Protocol, Self
 
 from memorist.errors import SettingsError
-from memorist.flags.values import SESSION_MEMORY, overridden
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.flags.settings import FlagsSettings
+from memorist.flags.values import Section, overridden
 
-REFRESH_SECONDS = 60.0
-"""Between two looks. A flag is for days, not for seconds; a file costs nothing to look at more often."""
+REFRESH_SECONDS = FlagsSettings().refresh_seconds
 
 
 class Source(Protocol):
@@ -82,16 +81,34 @@ def _flat(tree: Mapping[str, object], lead: str = "") -> dict[str, object]:
     return found
 
 
+def file_source(settings: FlagsSettings) -> FileSource | None:
+    """The file that the settings name; None where they name none. Raises SettingsError for a relative path: it would mean another file in each folder."""
+    if not settings.file:
+        return None
+    try:
+        path = Path(settings.file).expanduser()
+    except RuntimeError as error:
+        raise SettingsError(f"flags.file is {settings.file!r}, whose home folder is not known; give an absolute path") from error
+    if not path.is_absolute():
+        raise SettingsError(f"flags.file is {settings.file!r}; give a path that is absolute or begins with ~/")
+    return FileSource(path)
+
+
 class Flags:
-    """The flags as last found. No call waits for the source: before its first answer no flag is set, and while it hangs the old values stay."""
+    """The flags as last found. No call waits for the source: before its first answer no flag is set, and while it hangs the old values stay.
+
+    Without a source no flag is ever set, and nothing runs in the background.
+    """
 
     def __init__(self, source: Source | None = None, *, refresh_seconds: float = REFRESH_SECONDS) -> None:
         self.trouble = ""
         """Why the last look failed, in one sentence; empty when it did not."""
-        self._source = source or MemorySource()
+        self._source = source
         self._refresh_seconds = refresh_seconds
         self._values: Mapping[str, object] = MappingProxyType({})
         self._wanted, self._looked, self._closed = threading.Event(), threading.Event(), threading.Event()
+        self._asking = threading.Lock()
+        """Held for a moment, never during a look: a look that was asked for is not taken for done by the end of the one before it."""
         self._thread: threading.Thread | None = None
         if isinstance(self._source, MemorySource):
             self._values = self._source.read()
@@ -101,23 +118,26 @@ class Flags:
         """What is known now, at once."""
         return self._values
 
-    def session_memory(self, settings: SessionMemorySettings) -> SessionMemorySettings:
-        """Session memory's settings with what the flags say, at once."""
-        known = self._values
-        return overridden(settings, known) if any(name.startswith(SESSION_MEMORY) for name in known) else settings
+    def over(self, settings: Section) -> Section:
+        """The settings of one section with what the flags say, at once. Raises KeyError for a section that has no flags (`values.SECTIONS`)."""
+        return overridden(settings, self._values)
 
     def refresh(self) -> None:
         """Have the source looked at soon, in the background; at once returned from."""
+        if self._source is None:
+            self._looked.set()
+            return
         if self._closed.is_set():
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._follow, name="memorist-flags", daemon=True)
+            self._thread = threading.Thread(target=self._follow, args=(self._source,), name="memorist-flags", daemon=True)
             self._thread.start()
-        self._looked.clear()
-        self._wanted.set()
+        with self._asking:
+            self._looked.clear()
+            self._wanted.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a look that was asked for, at most so long; whether it is done. For tests and for a program's end."""
+        """Wait for a look that was asked for, at most so long; whether it is done. For replays, commands and tests; a live session never calls it."""
         return self._looked.wait(seconds)
 
     def close(self) -> None:
@@ -125,19 +145,20 @@ class Flags:
         self._closed.set()
         self._wanted.set()
 
-    def _follow(self) -> None:
+    def _follow(self, source: Source) -> None:
         while True:
             self._wanted.wait(self._refresh_seconds)
             if self._closed.is_set():
                 return
             self._wanted.clear()
-            self._look()
-            if not self._wanted.is_set():
-                self._looked.set()
+            self._look(source)
+            with self._asking:
+                if not self._wanted.is_set():
+                    self._looked.set()
 
-    def _look(self) -> None:
+    def _look(self, source: Source) -> None:
         with _Caught() as caught:
-            self._values = MappingProxyType(dict(self._source.read()))
+            self._values = MappingProxyType(dict(source.read()))
         error = caught.error
         self.trouble = "" if error is None else f"the flags could not be looked up: {str(error) or type(error).__name__}"
 

@@ -186,6 +186,11 @@ def same_name(left: str, right: str) -> bool:
     return _form("NFKC", left).casefold() == _form("NFKC", right).casefold()
 
 
+def unseen(name: str) -> bool:
+    """Whether a name holds a control character, a line break or a sign that cannot be seen."""
+    return not (name.isascii() and name.isprintable()) and any(unicodedata.category(letter) in _UNSEEN for letter in name)
+
+
 def path_problem(asked: str) -> str | None:
     """Why a path is refused from its text alone, in one sentence for the model; None when it may be resolved.
 
@@ -195,7 +200,7 @@ def path_problem(asked: str) -> str | None:
     """
     checks = (
         (not asked.strip(), "The path is empty."),
-        (any(unicodedata.category(c) in _UNSEEN for c in asked), "The path holds a control character or one that cannot be seen."),
+        (unseen(asked), "The path holds a control character or one that cannot be seen."),
         (asked.startswith("~"), "`~` is not expanded here: give the full path."),
         ("\\" in asked, "The path holds a backslash."),
         (

@@ -144,6 +144,6 @@ class _Reading:
         if code == PROBLEM:
             return (Skip(line.number, line.problem or reason(line.data, last=line.number == len(self.place) - 1)),)
         kind = self.names[code]
-        if kind in ("user", "assistant"):
+        if kind in ("user", "assistant", "attachment"):
             kind = "sidechain" if self.side[line.number] else "branch"
         return (Aside(kind, line.number, line.data.rstrip()),)

@@ -85,6 +85,7 @@ class MiniLM:
             for start in range(0, len(order), BATCH):
                 part = order[start : start + BATCH]
                 vectors.update(zip(part, self._run([tokens[at] for at in part]), strict=True))
+        # The runtime and the tokenizer raise classes of their own, some of which derive from Exception alone; none is public.
         except Exception as error:
             raise ModelRefused(f"the embedding model failed ({error}); recall goes on by words alone") from error
         return [vectors[at] for at in range(len(tokens))]

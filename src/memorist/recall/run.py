@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -94,19 +95,24 @@ class Recall:
         id = f"{RECALLED}{self._means.session[:40]}-{self._count}"
         return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
 
+    def still(self) -> AbstractContextManager[None]:
+        """Within it the memory folder is looked at once."""
+        return self._memory.folder.still()
+
     @property
     def index_due(self) -> bool:
         """Whether the index is to be shown."""
         return self._index_due
 
     def opening(self) -> Message | None:
-        """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory."""
+        """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory. Raises StoreError."""
         if not self._index_due:
             return None
+        # Where it raises, it stays due.
+        index = self._memory.shown_index() if self._memory.folder.exists else None
         self._index_due = False
-        if not self._memory.folder.exists:
+        if index is None:
             return None
-        index = self._memory.shown_index()
         if not index.text.strip():
             return None
         self._listed = frozenset(index.listed)

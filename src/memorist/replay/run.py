@@ -80,9 +80,10 @@ async def replay(paths: list[Path], options: ReplayOptions) -> Replayed:
             except UnreadableSession as error:
                 said = str(error)
                 unread.append(Unread(str(path), said if path.name in said else f"{path}: {said}"))
+        start_tokens = engine.flags.over(options.settings.session_memory).start_tokens
     record = ReplayRecord(version=__version__, model=_model_name(options), sessions=tuple(sessions))
     page = options.out / "report.html"
-    DiskFiles().write(page, report(record, options.settings.session_memory.start_tokens).encode("utf-8", "replace"))
+    DiskFiles().write(page, report(record, start_tokens).encode("utf-8", "replace"))
     return Replayed(record, tuple(unread), page)
 
 

@@ -71,6 +71,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _ESCAPED = re.compile(
     r"(?:%[0-9A-Fa-f]{2}[\w .,!]{0,20}){6,}|(?:&#x?[0-9A-Fa-f]{2,6};[\w .,!]{0,20}){6,}|(?:\\(?:u00|x)[0-9A-Fa-f]{2}[\w .,!]{0,20}){6,}"
 )
+_MARKS = ("%", "&#", "\\")
+"""One of them begins every escape."""
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|\\(?:u00|x)([0-9A-Fa-f]{2})")
 _LEAST_PRINTABLE = 0.9
 _LEAST_DECODED = 12
@@ -79,7 +81,10 @@ _LEAST_DECODED = 12
 def decoded(text: str) -> list[tuple[tuple[int, int], str]]:
     """What blocks of base64, hex digits and escapes say, where it is text."""
     read: list[tuple[tuple[int, int], str]] = []
-    for pattern, decode in ((_BASE64, _from_base64), (_HEX, _from_hex), (_ESCAPED, _from_escapes)):
+    ways: list[tuple[re.Pattern[str], Callable[[str], bytes]]] = [(_BASE64, _from_base64), (_HEX, _from_hex)]
+    if any(mark in text for mark in _MARKS):
+        ways.append((_ESCAPED, _from_escapes))
+    for pattern, decode in ways:
         for found in pattern.finditer(text):
             said = _as_text(decode, found[0])
             if said:

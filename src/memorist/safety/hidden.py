@@ -32,7 +32,7 @@ _TAGGED = re.compile("[\U000e0020-\U000e007e]{4,}")
 
 def hidden(text: str) -> tuple[Finding, ...]:
     """Runs of hidden characters, by kind: `zero-width`, `direction`, `tag`, `variation`, `private-use`, `unassigned`, `control`."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return ()
     kinds = {character: kind for character in set(text) if (kind := _kind(character))}
     if not kinds:

@@ -20,6 +20,10 @@ _DEPTH = 2
 """Layers of encoding that are opened."""
 
 
+_BY_HINT = {each: tuple(number for number, sign in enumerate(SIGNS) if each in sign.hints) for sign in SIGNS for each in sign.hints}
+"""Which signs a hint calls for: many share theirs, and a text is looked through once for each hint."""
+
+
 def planted(text: str) -> tuple[Finding, ...]:
     """Signs that the text gives an agent orders, in order, apart from each other.
 
@@ -72,10 +76,10 @@ def _planted(text: str, depth: int) -> Iterator[Finding]:
 
 def _signs(folded: Folded) -> Iterator[Finding]:
     text = folded.text
-    for sign in SIGNS:
-        if any(hint in text for hint in sign.hints):
-            for found in sign.pattern.finditer(text):
-                yield Finding(*folded.span(*found.span()), sign.rule)
+    hinted = {number for hint, numbers in _BY_HINT.items() if hint in text for number in numbers}
+    for number in sorted(hinted):
+        for found in SIGNS[number].pattern.finditer(text):
+            yield Finding(*folded.span(*found.span()), SIGNS[number].rule)
 
 
 def _gapless(letters: str) -> Iterator[str]:

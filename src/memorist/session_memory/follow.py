@@ -9,7 +9,7 @@ from memorist.core.pairing import OpenCalls
 from memorist.core.tokens import ContextMeter, family_factor
 from memorist.formats.recorded import Head
 from memorist.session_memory.ledger import Ledger
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.session_memory.settings import Current
 from memorist.session_memory.trigger import Due, Progress, due
 
 NEWEST = 24
@@ -23,8 +23,8 @@ class Following:
     message of another speaker shows that the reply has ended.
     """
 
-    def __init__(self, settings: SessionMemorySettings, factor: float = 1.0) -> None:
-        self.settings = settings
+    def __init__(self, settings: Current, factor: float = 1.0) -> None:
+        self._settings = settings
         self.meter = ContextMeter(factor)
         self.ledger = Ledger()
         self.messages = 0
@@ -113,7 +113,7 @@ class Following:
 
     def _check(self) -> Due | None:
         self._unchecked = False
-        return due(self.progress, self.settings)
+        return due(self.progress, self._settings())
 
     @property
     def progress(self) -> Progress:

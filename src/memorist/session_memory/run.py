@@ -25,9 +25,10 @@ from memorist.session_memory.digest import digest
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts, update_prompt
 from memorist.session_memory.sections import frames, is_empty, mend, with_derived, written_parts
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.session_memory.settings import Current
 from memorist.session_memory.structural import NotesBudget, render
 from memorist.session_memory.trigger import Due
+from memorist.store.files import present
 from memorist.store.layout import Layout, SessionLayout
 
 LABEL = "session_memory"
@@ -53,7 +54,7 @@ class Means(Struct, frozen=True, kw_only=True):
     clock: Clock
     files: Files
     model: Model | None
-    settings: SessionMemorySettings
+    settings: Current
     limits: ForkLimits
     tell: Callable[[Event], None]
     keep: Callable[[Receipt], int]
@@ -113,10 +114,8 @@ class SessionMemory:
         return None if text is None or is_empty(text, self._texts.template) else _readable(text)
 
     def _read(self) -> str | None:
-        try:
-            return self._means.files.read(self._layout.notes).decode("utf-8", "surrogateescape")
-        except FileNotFoundError:
-            return None
+        found = present(self._means.files, self._layout.notes)
+        return None if found is None else found.decode("utf-8", "surrogateescape")
 
     def cursor(self) -> Cursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
@@ -147,7 +146,7 @@ class SessionMemory:
 
     async def settled(self) -> None:
         """Wait for a running update, as a compaction does: at most 15 s, and not at all for one that began over a minute ago (SM-9)."""
-        settings = self._means.settings
+        settings = self._means.settings()
         since = self._lane.running_since
         if since is None or self._means.clock.monotonic() - since > settings.stale_seconds:
             return
@@ -195,7 +194,7 @@ class SessionMemory:
         self._advance(due, upto, "structural", text)
 
     def _derived(self) -> dict[str, str]:
-        settings = self._means.settings
+        settings = self._means.settings()
         return render(self._following.ledger, NotesBudget(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens))
 
     def _write(self, text: str, before: str) -> None:
@@ -204,7 +203,7 @@ class SessionMemory:
 
     async def _run_fork(self, model: Model, before: str, due: Due, parent: ParentCall | None) -> Receipt:
         path = self._layout.notes
-        settings = self._means.settings
+        settings = self._means.settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
         spec = ForkSpec(
             label=LABEL,

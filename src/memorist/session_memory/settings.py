@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 
@@ -26,3 +28,7 @@ class SessionMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Longest time a compaction waits for an update that runs."""
     stale_seconds: float = 60.0
     """An update that began longer ago is not waited for."""
+
+
+Current = Callable[[], SessionMemorySettings]
+"""The settings in force, asked for at every decision: a feature flag may have changed them since. Answers at once (SM-1)."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 
 from memorist.compaction.restore import InvokedSkill
-from memorist.core.messages import Message, Origin, Text
+from memorist.core.messages import SKILL_BODY, Message, Origin, Text
 from memorist.core.template import render
 from memorist.core.tokens import estimate_text
 from memorist.core.truncate import cut_end
@@ -63,13 +63,13 @@ def body_message(skill: Skill, family: Family, texts: Texts, settings: SkillsSet
         shown = render(texts.body_rollout, values, strict=True)
     else:
         shown = render(texts.body_file_native, {"folder": _plain(skill.folder), "contents": contents}, strict=True)
-    return _injected(f"memorist-skill-{_digest(skill.path, shown)}", shown)
+    return _injected(f"{SKILL_BODY}{_digest(skill.path, shown)}", shown)
 
 
 def _doubt(each: Ambiguous, texts: Texts) -> Message:
     paths = "\n".join(f"- {_plain(path)}" for path in each.paths)
     shown = render(texts.ambiguous, {"name": _plain(each.name), "count": str(len(each.paths)), "paths": paths}, strict=True)
-    return _injected(f"memorist-skill-doubt-{_digest(each.name, shown)}", shown)
+    return _injected(f"{SKILL_BODY}doubt-{_digest(each.name, shown)}", shown)
 
 
 def _injected(identity: str, text: str) -> Message:

@@ -6,10 +6,12 @@ even names and files fit. What was left out is said, to the model and to the hos
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.template import render
 from memorist.core.tokens import BYTES_PER_TOKEN
@@ -27,6 +29,7 @@ TELLING_CUT = 100
 """Characters cut from a description on average from which the host is warned (codex.md section 4.2)."""
 
 _DOTS = "..."
+_HARMLESS = re.compile(r"[\w./~-]+", re.ASCII)
 _SHORTEST = 8
 """Characters below which a piece of a description tells nothing: it is left out instead. Ours."""
 
@@ -85,10 +88,12 @@ def catalogue(
     tokens = 0 if window is None else int(window * settings.share / factor)
     budget = _Budget(settings.characters, len) if window is None else _Budget(tokens * BYTES_PER_TOKEN, _bytes)
     frame = texts.rollout if family == "rollout" else texts.file_native
-    plain = _fitted(listed, (), frame, texts, budget, settings)
+    items = [_item(skill, settings) for skill in listed]
+    plain = _fitted(items, (), frame, texts, budget)
     if not plain.cut and not plain.left_out:
         return plain
-    short = _fitted(listed, _roots(listed), frame, texts, budget, settings)
+    roots = _roots(listed)
+    short = _fitted([_nearer(item, roots) for item in items], roots, frame, texts, budget)
     return min(plain, short, key=lambda made: (len(made.left_out), made.cut, budget.size(made.text)))
 
 
@@ -105,44 +110,55 @@ def _roots(skills: Sequence[Skill]) -> tuple[str, ...]:
     return tuple(root for root, count in counts.items() if count > 1)
 
 
-def _item(skill: Skill, roots: Sequence[str], settings: SkillsSettings) -> _Item:
-    place = skill.path
-    for at, root in enumerate(roots):
-        if skill.root == root and skill.path.startswith(root + "/"):
-            place = f"r{at}{skill.path[len(root) :]}"
+def _item(skill: Skill, settings: SkillsSettings) -> _Item:
     words = f"{skill.description} {skill.when_to_use}".rstrip()
-    return _Item(skill, _inert(skill.name), _inert(place), shortened(_inert(words), settings.description_characters))
+    return _Item(skill, _inert(skill.name), _inert(skill.path), shortened(_inert(words), settings.description_characters))
+
+
+def _nearer(item: _Item, roots: Sequence[str]) -> _Item:
+    """The item with a short name for its root."""
+    skill = item.skill
+    if skill.root not in roots or not skill.path.startswith(skill.root + "/"):
+        return item
+    place = f"r{roots.index(skill.root)}{skill.path[len(skill.root) :]}"
+    return replace(item, place=place if item.place == skill.path else _inert(place))
 
 
 def _inert(text: str) -> str:
-    """On one line, and without tags that could open or close a frame."""
-    return neutralise(" ".join(text.split()))
+    """On one line, and without tags that could open or close a frame. A usual name or path is seen at once to be harmless."""
+    return text if _HARMLESS.fullmatch(text) else neutralise(" ".join(text.split()))
 
 
-def _fitted(
-    listed: Sequence[Skill], roots: Sequence[str], frame: str, texts: Texts, budget: _Budget, settings: SkillsSettings
-) -> Catalogue:
+def _fitted(items: Sequence[_Item], roots: Sequence[str], frame: str, texts: Texts, budget: _Budget) -> Catalogue:
     table = "".join(f"r{at} = {_inert(root)}\n" for at, root in enumerate(roots))
-    items = [_item(skill, roots, settings) for skill in listed]
 
     def whole(lines: Sequence[str], left: int) -> str:
         said = "\n" + render(texts.left_out, {"count": str(left)}, strict=True) if left else ""
         return render(frame, {"roots": table, "lines": "\n".join(lines), "left_out": said}, strict=True)
 
-    def lines(length: int) -> list[str]:
-        return [item.line(length) for item in items]
-
+    room = budget.limit - budget.size(whole((), 0)) + 1
+    cost = _cost(items, budget)
     most = max(len(item.description) for item in items)
-    if budget.size(whole(lines(most), 0)) <= budget.limit:
-        return _made(whole(lines(most), 0), items, (), most)
-    if budget.size(whole(lines(0), 0)) <= budget.limit:
-        length = _longest(
-            budget.limit - budget.size(whole((), 0)) + 1, lambda length: sum(budget.size(line) + 1 for line in lines(length)), most
-        )
-        return _made(whole(lines(length), 0), items, (), length)
+    if cost(0) <= room:
+        length = most if cost(most) <= room else _longest(room, cost, most)
+        return _made(whole([item.line(length) for item in items], 0), items, (), length)
     kept, out = _some(items, budget.limit - budget.size(whole((), len(items))) + 1, budget)
     text = whole([item.line(0) for item in kept], len(out)) if kept else ""
     return _made(text, kept, tuple(item.skill for item in out), 0)
+
+
+def _cost(items: Sequence[_Item], budget: _Budget) -> Callable[[int], int]:
+    """The size of all lines with their ends, for a common length of descriptions; reckoned, as long as a character of a description has one size."""
+    bare = sum(budget.size(item.line(0)) + 1 for item in items)
+    if budget.size is not len and not all(item.description.isascii() for item in items):
+        return lambda length: sum(budget.size(item.line(length)) + 1 for item in items)
+    lengths = [len(item.description) for item in items if item.description]
+    sign = len(": ")
+
+    def cost(length: int) -> int:
+        return bare + sum(sign + min(whole, length) for whole in lengths if whole <= length or length >= _SHORTEST)
+
+    return cost
 
 
 def _longest(room: int, cost: Callable[[int], int], most: int) -> int:

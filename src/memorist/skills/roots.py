@@ -21,6 +21,8 @@ class Root(Struct, frozen=True):
 
     path: str
     scope: Scope
+    plugin: str = ""
+    """The plugin that it belongs to: its skills are called `PLUGIN:NAME`."""
 
 
 class Places(Struct, frozen=True, kw_only=True):
@@ -36,8 +38,8 @@ class Places(Struct, frozen=True, kw_only=True):
     system: tuple[str, ...] = ("/etc/codex/skills",)
 
 
-def roots(places: Places, extra: Sequence[str] = ()) -> tuple[Root, ...]:
-    """Every root once, the project's first, then the user's, then the system's. They need not exist."""
+def roots(places: Places, extra: Sequence[str] = (), plugins: Sequence[Root] = ()) -> tuple[Root, ...]:
+    """Every root once, the project's first, then the user's with those of plugins, then the system's. They need not exist."""
     found = [Root(f"{folder}/{name}", "project") for folder in _between(places.project, places.cwd) for name in PROJECT_FOLDERS]
     user = [
         (places.home, ".agents/skills"),
@@ -45,22 +47,29 @@ def roots(places: Places, extra: Sequence[str] = ()) -> tuple[Root, ...]:
         (places.claude_home, "skills"),
         (places.memorist_home, "skills"),
     ]
-    found += [Root(f"{folder}/{name}", "user") for folder, name in user if folder]
-    found += [Root(folder, "user") for folder in extra]
+    found += [Root(f"{_plain(folder)}/{name}", "user") for folder, name in user if folder]
+    found += [*(Root(_plain(folder), "user") for folder in extra), *plugins]
     if places.codex_home:
-        found.append(Root(f"{places.codex_home}/skills/.system", "system"))
-    found += [Root(folder, "system") for folder in places.system]
-    once: dict[PurePosixPath, Root] = {}
+        found.append(Root(f"{_plain(places.codex_home)}/skills/.system", "system"))
+    found += [Root(_plain(folder), "system") for folder in places.system]
+    once: dict[str, Root] = {}
     for root in found:
-        once.setdefault(PurePosixPath(root.path), root)
+        once.setdefault(root.path, root)
     return tuple(once.values())
+
+
+def _plain(path: str) -> str:
+    """The path without doubled slashes, single dots and a slash at its end."""
+    return str(PurePosixPath(path))
 
 
 def _between(top: str, bottom: str) -> Iterable[str]:
     """The folders from the one down to the other; only the lower one where it does not lie below the upper."""
     if not top or not bottom:
-        return [folder for folder in (top, bottom) if folder]
-    low, high = PurePosixPath(bottom), PurePosixPath(top)
-    if low != high and high not in low.parents:
-        return [str(low)]
-    return [str(folder) for folder in reversed((low, *low.parents)) if folder == high or high in folder.parents]
+        return [_plain(folder) for folder in (top, bottom) if folder]
+    low, high = _plain(bottom), _plain(top)
+    above = high.rstrip("/")
+    if low != high and not low.startswith(f"{above}/"):
+        return [low]
+    names = low[len(above) + 1 :].split("/") if low != high else []
+    return ["/".join((above, *names[:count])) or "/" for count in range(len(names) + 1)]

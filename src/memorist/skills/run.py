@@ -7,7 +7,6 @@ roots; each real folder is gone into once, so that a cycle ends.
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,10 +17,21 @@ from msgspec.structs import replace
 from memorist.auto_memory.place.run import project_root
 from memorist.errors import InputError, StoreError
 from memorist.ports import Files
+from memorist.skills.beside import FILE_BYTES as BESIDE_BYTES
+from memorist.skills.beside import FILE_NAME as BESIDE_NAME
+from memorist.skills.beside import Beside, parse_beside
+from memorist.skills.folders.run import Facts, Folders, below, facts_of, is_there, printable, reason, text_of
+from memorist.skills.plugins.files import MANIFESTS
+from memorist.skills.plugins.run import Manifests, plugin_roots
 from memorist.skills.roots import Places, Root, roots
 from memorist.skills.settings import SkillsSettings
 from memorist.skills.skill import FILE_NAME, SCOPES, Problem, Scope, Skill, parse
 from memorist.skills.skillify import Draft, is_safe_name
+
+_Key = tuple[str, Facts, Root, Facts | str | None]
+"""All that a parsed SKILL.md depends on: its path as it is shown, its file, the root and plugin it was found in, and the file beside it."""
+
+_PLUGIN_FOLDERS = frozenset(name.partition("/")[0] for name in MANIFESTS)
 
 
 class Found(Struct, frozen=True):
@@ -56,12 +66,15 @@ def discover(places: Places, settings: SkillsSettings) -> Found:
 
 
 class SkillSearch:
-    """Looks for skills, again and again: a file that is as it was is not read anew."""
+    """Looks for skills, again and again: a file that is as it was is not read anew, a folder that is as it was not listed anew."""
 
     def __init__(self, places: Places, settings: SkillsSettings) -> None:
         self._places = places
         self._settings = settings
-        self._read: dict[tuple[str, int, int, Scope], Skill | Problem] = {}
+        self._folders = Folders()
+        self._read: dict[_Key, tuple[Skill | Problem, ...]] = {}
+        self._known: dict[_Key, tuple[Skill | Problem, ...]] = {}
+        self._manifests = Manifests()
 
     def found(self) -> Found:
         """The skills as they are now. Never raises for what stands in the roots: what cannot be read is a problem of its own."""
@@ -70,69 +83,108 @@ class SkillSearch:
         extra = [str(Path(folder).expanduser().absolute()) for folder in self._settings.roots]
         project = os.path.realpath(self._places.project or "/")
         skills: dict[str, Skill] = {}
-        problems: dict[str, Problem] = {}
-        known, self._read = self._read, {}
-        for root in roots(self._places, extra):
-            for found in self._search(root, known):
+        self._known, self._read = self._read, {}
+        self._manifests = Manifests()
+        plugins, wrong = plugin_roots(self._places, self._manifests)
+        problems = {each.path: each for each in wrong}
+        for root in roots(self._places, extra, plugins):
+            for found in self._search(root):
                 if isinstance(found, Problem):
                     problems.setdefault(found.path, found)
                 else:
                     skills.setdefault(found.path, _placed(found, project))
+        self._known = {}
         off = set(self._settings.off)
-        kept = [skill for skill in skills.values() if not {skill.name, skill.path, skill.folder} & off]
+        kept = [skill for skill in skills.values() if not (off and {skill.name, skill.path, skill.folder} & off)]
         kept.sort(key=lambda skill: (SCOPES.index(skill.scope), skill.name, skill.path))
         told = [each for each in problems.values() if each.scope != "system" and each.path not in skills]
         return Found(tuple(kept), tuple(sorted(told, key=lambda each: (SCOPES.index(each.scope), each.path))))
 
-    def _search(self, root: Root, known: dict[tuple[str, int, int, Scope], Skill | Problem]) -> Iterator[Skill | Problem]:
+    def _search(self, root: Root) -> Iterator[Skill | Problem]:
         """Everything below one root, breadth first; the queue holds real paths, so that each folder is gone into once."""
         limits = self._settings
+        if not is_there(root.path):
+            return
         top = os.path.realpath(root.path)
-        waiting, seen = deque([(top, 0)]), {top}
+        shown = printable(top)
+        waiting, seen = deque([(top, 0, root.plugin)]), {top}
         folders = entries = 0
         while waiting:
-            folder, depth = waiting.popleft()
+            folder, depth, plugin = waiting.popleft()
             try:
-                names = _names(folder, limits.entries - entries)
+                names = self._folders.names(folder, limits.entries - entries)
             except (OSError, ValueError) as error:
                 if depth or not isinstance(error, FileNotFoundError | NotADirectoryError):
-                    yield Problem(_printable(folder), root.scope, f"the folder cannot be read: {_reason(error)}")
+                    yield Problem(printable(folder), root.scope, f"the folder cannot be read: {reason(error)}")
                 continue
             folders, entries = folders + 1, entries + len(names)
+            if not _PLUGIN_FOLDERS.isdisjoint(names):
+                plugin, wrong = self._plugin(folder, plugin, root.scope)
+                yield from wrong
             if FILE_NAME in names:
-                yield self._one(f"{folder}/{FILE_NAME}", root, _printable(top), known)
+                yield from self._one(folder, Root(shown, root.scope, plugin), agents="agents" in names)
             if folders >= limits.folders or entries >= limits.entries:
-                yield Problem(
-                    _printable(top), root.scope, f"the search stopped after {folders} folders and {entries} names; move other files out"
-                )
+                yield Problem(shown, root.scope, f"the search stopped after {folders} folders and {entries} names; move other files out")
                 return
-            below = _below(folder, names, follow=root.scope != "system") if depth < limits.depth else []
-            waiting.extend((path, depth + 1) for path in below if path not in seen)
-            seen.update(below)
+            for path, linked in below(folder, names, follow=root.scope != "system") if depth < limits.depth else ():
+                if path not in seen:
+                    seen.add(path)
+                    waiting.append((path, depth + 1, (self._manifests.above(path) or plugin) if linked else plugin))
 
-    def _one(self, path: str, root: Root, top: str, known: dict[tuple[str, int, int, Scope], Skill | Problem]) -> Skill | Problem:
-        """One SKILL.md: read anew, or as it is known."""
-        shown, limit = _printable(path), self._settings.file_bytes
+    def _plugin(self, folder: str, outer: str, scope: Scope) -> tuple[str, tuple[Problem, ...]]:
+        """The name of the plugin whose folder this is, else the one it lies in; and what is wrong with its manifest."""
+        found = self._manifests.of(folder)
+        if found is None or found[1].name:
+            return (found[1].name if found else outer), ()
+        return outer, (Problem(printable(found[0]), scope, found[1].problem),)
+
+    def _one(self, folder: str, root: Root, *, agents: bool) -> tuple[Skill | Problem, ...]:
+        """The SKILL.md of a folder with what stands beside it: read anew, or as it is known."""
+        path, limit = f"{folder}/{FILE_NAME}", self._settings.file_bytes
+        shown = printable(path)
         try:
-            if Path(path).is_symlink():
-                real = os.path.realpath(path, strict=True)
-                path = real
-                shown = _printable(real) if real.endswith(f"/{FILE_NAME}") else shown
-            facts = Path(path).stat()
-            if not stat.S_ISREG(facts.st_mode):
-                return Problem(shown, root.scope, "it is no ordinary file")
-            if facts.st_size > limit:
-                return Problem(shown, root.scope, f"it has {facts.st_size} bytes, {limit} are the most")
-            key = (shown, facts.st_size, facts.st_mtime_ns, root.scope)
-            if key not in known:
-                with Path(path).open("rb") as file:
-                    text = file.read(limit).decode("utf-8", "replace")
-                self._read[key] = parse(text.replace("\r\n", "\n"), shown, root.scope, top)
-            else:
-                self._read[key] = known[key]
+            facts = facts_of(path)
+            if isinstance(facts, str):
+                return (Problem(shown, root.scope, facts),)
+            shown = printable(facts.path) if facts.path.endswith(f"/{FILE_NAME}") else shown
+            if facts.size > limit:
+                return (Problem(shown, root.scope, f"it has {facts.size} bytes, {limit} are the most"),)
+            near = _facts_beside(f"{folder}/{BESIDE_NAME}") if agents else None
+            key = (shown, facts, root, near)
+            found = self._known.get(key) or self._read.get(key)
+            if found is None:
+                beside = _beside(near)
+                text = text_of(facts.path, limit)
+                skill = parse(text.replace("\r\n", "\n"), shown, root.scope, root.path, root.plugin, beside)
+                wrong = (Problem(printable(f"{folder}/{BESIDE_NAME}"), root.scope, beside.problem),) if beside.problem else ()
+                found = (skill, *wrong)
+            self._read[key] = found
         except (OSError, ValueError) as error:
-            return Problem(shown, root.scope, f"it cannot be read: {_reason(error)}")
-        return self._read[key]
+            return (Problem(shown, root.scope, f"it cannot be read: {reason(error)}"),)
+        return found
+
+
+def _facts_beside(path: str) -> Facts | str | None:
+    """The facts of the `agents/openai.yaml` of a skill, or why it cannot be used; None where there is none."""
+    try:
+        found = facts_of(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        return f"it cannot be read: {reason(error)}"
+    if isinstance(found, Facts) and found.size > BESIDE_BYTES:
+        return f"it has {found.size} bytes, {BESIDE_BYTES} are the most"
+    return found
+
+
+def _beside(facts: Facts | str | None) -> Beside:
+    """What the file says; a file that cannot be used hides no skill."""
+    if not isinstance(facts, Facts):
+        return Beside(problem=facts or "")
+    try:
+        return parse_beside(text_of(facts.path, BESIDE_BYTES))
+    except OSError as error:
+        return Beside(problem=f"it cannot be read: {reason(error)}")
 
 
 def _placed(skill: Skill, project: str) -> Skill:
@@ -140,37 +192,6 @@ def _placed(skill: Skill, project: str) -> Skill:
     if skill.scope != "project" or skill.path.startswith(project.rstrip("/") + "/"):
         return skill
     return replace(skill, remarks=(*skill.remarks, "a link leads out of the project to it"))
-
-
-def _names(folder: str, limit: int) -> dict[str, str]:
-    """The names in a folder, at most so many, each with its kind: `folder`, `link`, or nothing."""
-    found: dict[str, str] = {}
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if len(found) >= limit:
-                break
-            found[entry.name] = "link" if entry.is_symlink() else "folder" if entry.is_dir(follow_symlinks=False) else ""
-    return found
-
-
-def _below(folder: str, names: Mapping[str, str], *, follow: bool) -> list[str]:
-    """Real paths of the folders in a folder, hidden ones left out."""
-    found = []
-    for name in sorted(names):
-        path = f"{folder.rstrip('/')}/{name}"
-        if name.startswith(".") or not names[name] or (names[name] == "link" and not (follow and Path(path).is_dir())):
-            continue
-        found.append(os.path.realpath(path) if names[name] == "link" else path)
-    return found
-
-
-def _printable(path: str) -> str:
-    """The path with a sign in place of each byte that is no UTF-8."""
-    return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def save(draft: Draft, folder: Path, files: Files) -> Path:

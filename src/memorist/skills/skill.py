@@ -7,13 +7,13 @@ is a `Problem` with its reason, never an exception: one broken skill does not hi
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from memorist.core.front_matter import FrontMatter, split
 from memorist.safety.hidden import visible
+from memorist.skills.beside import Beside
 
 FILE_NAME = "SKILL.md"
 
@@ -23,6 +23,9 @@ SCOPES: tuple[Scope, ...] = ("project", "user", "system")
 
 NAME_LIMIT = 64
 """Characters of a name (codex.md section 4.1, and the open specification)."""
+
+QUALIFIED_LIMIT = 128
+"""Characters of a name with its plugin's before it (codex.md section 4.1)."""
 
 COMPATIBILITY_LIMIT = 500
 """Characters kept of `compatibility` (the open specification)."""
@@ -41,6 +44,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     """One usable skill."""
 
     name: str
+    """`PLUGIN:NAME` for a plugin's."""
     description: str
     path: str
     """Real path of its SKILL.md."""
@@ -49,6 +53,10 @@ class Skill(Struct, frozen=True, kw_only=True):
     """The text after the header."""
     root: str = ""
     """The folder in whose search it was found."""
+    plugin: str = ""
+    """The plugin that it belongs to."""
+    beside: Beside = Beside()
+    """What `agents/openai.yaml` says of it."""
     when_to_use: str = ""
     argument_hint: str = ""
     license: str = ""
@@ -56,7 +64,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...] = ()
     metadata: dict[str, str] = {}
     listed: bool = True
-    """The model may choose it by itself: it stands in the catalogue (`disable-model-invocation` is not set)."""
+    """The model may choose it by itself: it stands in the catalogue (neither its header nor `agents/openai.yaml` forbids it)."""
     mentionable: bool = True
     """The user may call for it by name (`user-invocable` is not false)."""
     remarks: tuple[str, ...] = ()
@@ -65,7 +73,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     @property
     def folder(self) -> str:
         """The folder that holds it and its scripts, references and assets."""
-        return str(PurePosixPath(self.path).parent)
+        return self.path.rpartition("/")[0] or "/"
 
 
 class Problem(Struct, frozen=True):
@@ -76,32 +84,38 @@ class Problem(Struct, frozen=True):
     reason: str
 
 
-def parse(text: str, path: str, scope: Scope, root: str = "") -> Skill | Problem:
-    """Read a SKILL.md. Its name is its folder's where the header gives none."""
+def parse(text: str, path: str, scope: Scope, root: str = "", plugin: str = "", beside: Beside | None = None) -> Skill | Problem:
+    """Read a SKILL.md. Its name is its folder's where the header gives none; a plugin's name goes before it."""
     document = split(text)
     if document.front is None:
         return Problem(path, scope, "it does not begin with a header between two lines of ---")
     front = document.front
-    name = _line(front, "name") or visible(PurePosixPath(path).parent.name)
+    name = _line(front, "name") or visible(_folder_name(path))
     description = _line(front, "description")
     if not description:
         return Problem(path, scope, front.problem or "its header has no description")
     if not name or len(name) > NAME_LIMIT:
         return Problem(path, scope, f"its name has {len(name)} characters, {NAME_LIMIT} are the most" if name else "it has no name")
+    qualified = f"{plugin}:{name}" if plugin else name
+    if len(qualified) > QUALIFIED_LIMIT:
+        return Problem(path, scope, f"its name with that of its plugin has {len(qualified)} characters, {QUALIFIED_LIMIT} are the most")
+    near = beside or Beside()
     return Skill(
-        name=name,
+        name=qualified,
         description=description,
         path=path,
         scope=scope,
         body=document.body.strip("\n"),
         root=root,
+        plugin=plugin,
+        beside=near,
         when_to_use=_line(front, "when_to_use") or _line(front, "when-to-use"),
         argument_hint=_line(front, "argument-hint")[:_VALUE_LIMIT],
         license=_line(front, "license")[:_VALUE_LIMIT],
         compatibility=_line(front, "compatibility")[:COMPATIBILITY_LIMIT],
         allowed_tools=_tools(front.values.get("allowed-tools")),
         metadata=_metadata(front.mapping("metadata")),
-        listed=_line(front, "disable-model-invocation").lower() not in _TRUE,
+        listed=near.implicit and _line(front, "disable-model-invocation").lower() not in _TRUE,
         mentionable=_line(front, "user-invocable").lower() not in _FALSE,
         remarks=_remarks(front, name, path),
     )
@@ -112,8 +126,17 @@ def same(one: Skill, other: Skill) -> bool:
     return (one.name, one.description, one.body) == (other.name, other.description, other.body)
 
 
+def _folder_name(path: str) -> str:
+    return path.rpartition("/")[0].rpartition("/")[2]
+
+
 def _line(front: FrontMatter, key: str) -> str:
-    return " ".join(visible(_encodable(front.text(key))).split())
+    if key not in front.values:
+        return ""
+    text = front.text(key)
+    if text.isascii() and text.isprintable():
+        return text
+    return " ".join(visible(_encodable(text)).split())
 
 
 def _encodable(text: str) -> str:
@@ -135,7 +158,7 @@ def _metadata(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _remarks(front: FrontMatter, name: str, path: str) -> tuple[str, ...]:
-    folder = PurePosixPath(path).parent.name
+    folder = _folder_name(path)
     found = []
     if front.problem:
         found.append(f"{front.problem}; read line by line")

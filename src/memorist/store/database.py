@@ -79,7 +79,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("begin immediate")
     try:
         yield
-    except BaseException:
+    except BaseException:  # also for Ctrl-C: the next `begin` on this connection would fail for ever
         connection.execute("rollback")
         raise
     connection.execute("commit")

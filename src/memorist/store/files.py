@@ -38,6 +38,12 @@ def refusal(doing: str, path: Path, error: OSError) -> StoreError:
     return StoreError(f"Cannot {doing} {path}: {cause}.")
 
 
+def forbidden(error: StoreError) -> bool:
+    """Whether the place may not be written at all, now or later; a full disk is no such case."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
 @contextmanager
 def _refusals(doing: str, path: Path) -> Iterator[None]:
     """Turn what the system refuses into StoreError; let FileNotFoundError through, as the port says."""
@@ -196,10 +202,10 @@ class DiskFiles:
             path.unlink()
 
 
-def present(files: Files, path: Path) -> bytes | None:
-    """The bytes of a file; None where there is none. Raises StoreError."""
+def present(files: Files, path: Path, *, limit: int | None = None) -> bytes | None:
+    """The bytes of a file, at most `limit` of them; None where there is none. Raises StoreError."""
     try:
-        return files.read(path)
+        return files.read(path, limit=limit)
     except FileNotFoundError:
         return None
 
@@ -245,11 +251,11 @@ def _turn(folder: Path) -> Iterator[None]:
 
 def _check(path: Path, expect: bytes) -> None:
     try:
-        present: bytes | None = path.read_bytes()
+        found: bytes | None = path.read_bytes()
     except FileNotFoundError:
-        present = None
-    if present != expect:
-        what = "is gone" if present is None else "changed"
+        found = None
+    if found != expect:
+        what = "is gone" if found is None else "changed"
         raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
 
 

@@ -103,6 +103,11 @@ class MemoryLayout:
         return self.state / "lock"
 
     @property
+    def purging(self) -> Path:
+        """Held by the one who writes the history anew."""
+        return self.state / "purge.lock"
+
+    @property
     def scan(self) -> Path:
         """What the last scan saw; derived."""
         return self.state / "scan.json"
@@ -163,6 +168,11 @@ class SessionLayout:
     def window(self) -> Path:
         """What the model is shown after a compaction, so that a new process shows the same."""
         return self.folder / "window.json"
+
+    @property
+    def context(self) -> Path:
+        """The first context as it was shown, where the host has it assembled."""
+        return self.folder / "context.json"
 
     @property
     def inserts(self) -> Path:

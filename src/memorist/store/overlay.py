@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memorist.errors import WriteConflict
 from memorist.ports import FileFacts, Files
+from memorist.store.files import present
 
 
 class OverlayFiles:
@@ -31,14 +32,8 @@ class OverlayFiles:
 
     def _change(self, path: Path, data: bytes | None) -> None:
         if path not in self._present and path not in self._before:
-            self._before[path] = self._original(path)
+            self._before[path] = present(self._below, path)
         self._present[path] = data
-
-    def _original(self, path: Path) -> bytes | None:
-        try:
-            return self._below.read(path)
-        except FileNotFoundError:
-            return None
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file as they would be. Raises as the port says."""
@@ -54,13 +49,8 @@ class OverlayFiles:
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """Take the change. Raises WriteConflict when the file is not as expected."""
-        if expect is not None:
-            try:
-                present: bytes | None = self.read(path)
-            except FileNotFoundError:
-                present = None
-            if present != expect:
-                raise WriteConflict(f"{path} changed since it was read; read it again and repeat the change.")
+        if expect is not None and present(self, path) != expect:
+            raise WriteConflict(f"{path} changed since it was read; read it again and repeat the change.")
         self._change(path, data)
 
     def create(self, path: Path, data: bytes) -> bool:
@@ -72,11 +62,7 @@ class OverlayFiles:
 
     def append(self, path: Path, data: bytes) -> None:
         """Take the addition."""
-        try:
-            present = self.read(path)
-        except FileNotFoundError:
-            present = b""
-        self._change(path, present + data)
+        self._change(path, (present(self, path) or b"") + data)
 
     def facts(self, path: Path) -> FileFacts | None:
         """What would be at the path."""

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.ports import FileFacts
+from memorist.store.files import present
 
 MAX_LINKS = 40
 """Links followed in one path before it counts as a loop (Linux)."""
@@ -68,11 +69,11 @@ class MemoryFiles:
         self._check_room(place, path, data)
         if expect is not None:
             try:
-                present: bytes | None = self._file(path)[1].data
+                there: bytes | None = self._file(path)[1].data
             except FileNotFoundError:
-                present = None
-            if present != expect:
-                what = "is gone" if present is None else "changed"
+                there = None
+            if there != expect:
+                what = "is gone" if there is None else "changed"
                 raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
         self._make_parents(place)
         self._entries[place] = _File(data, self._tick())
@@ -113,11 +114,7 @@ class MemoryFiles:
 
     def append(self, path: Path, data: bytes) -> None:
         """Add to the end of a file, which is made if it is missing."""
-        try:
-            present = self.read(path)
-        except FileNotFoundError:
-            present = b""
-        self.write(path, present + data)
+        self.write(path, (present(self, path) or b"") + data)
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
         """Path relative to the folder and facts of every file and link below it, sorted; hidden ones are left out; at most `limit`.

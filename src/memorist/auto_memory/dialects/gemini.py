@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.dialects.bullets import bullet, bullets, one_line, sections, span, with_entries
-from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, entry, losses, lost, outdated, text_of
+from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, listed, losses, lost, outdated, text_of
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.manifest import INDEX_NAME
 from memorist.auto_memory.topic import Topic, encode
@@ -34,14 +34,12 @@ def read(files: Mapping[str, bytes]) -> Read:
         text = text_of(data)
         start, end = span(text, HEADING)
         if start >= 0:
-            found, others = bullets(text[start:end].split("\n")[1:])
-            topics += [entry(each, None, taken) for each in dict.fromkeys(found)]
-            left += [Left(f"{path}: {HEADING}", f"{len(others)} lines are no list entries")] if others else []
+            found, others = listed(text[start:end].split("\n")[1:], f"{path}: {HEADING}", None, taken)
+            topics, left = topics + found, left + others
             text = text[:start] + text[end:]
         if path.rsplit("/", 1)[-1] == INDEX_NAME:
-            found, others = bullets([line for each in sections(text) for line in each.lines])
-            topics += [entry(each, Kind.PROJECT, taken) for each in dict.fromkeys(found)]
-            left += [Left(path, f"{len(others)} lines are no list entries")] if others else []
+            found, others = listed([line for each in sections(text) for line in each.lines], path, Kind.PROJECT, taken)
+            topics, left = topics + found, left + others
         elif text.strip():
             own = path.rsplit("/", 1)[-1] == FILE or start >= 0
             left.append(

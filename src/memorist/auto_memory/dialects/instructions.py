@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memorist.auto_memory.dialects.bullets import bullet, bullets, one_line, sections, span, with_entries
-from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, entry, losses, lost, outdated, text_of
+from memorist.auto_memory.dialects.values import Dialect, Left, Lost, Read, Wrote, listed, losses, lost, outdated, text_of
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.topic import Topic, encode
 
@@ -29,15 +29,13 @@ def read(files: Mapping[str, bytes]) -> Read:
         text = text_of(data)
         start, end = span(text, HEADING)
         if start >= 0:
-            found, others = bullets(text[start:end].split("\n")[1:])
-            topics += [entry(each, Kind.FEEDBACK, taken) for each in dict.fromkeys(found)]
-            left += [Left(f"{path}: {HEADING}", f"{len(others)} lines are no list entries")] if others else []
+            found, others = listed(text[start:end].split("\n")[1:], f"{path}: {HEADING}", Kind.FEEDBACK, taken)
+            topics, left = topics + found, left + others
             left += [Left(path, "instructions outside the section of memories")] if (text[:start] + text[end:]).strip() else []
             continue
         for part in sections(text):
-            found, others = bullets(part.lines)
-            topics += [entry(each, Kind.FEEDBACK, taken) for each in dict.fromkeys(found)]
-            left += [Left(f"{path}: {part.title or 'its beginning'}", f"{len(others)} lines are no list entries")] if others else []
+            found, others = listed(part.lines, f"{path}: {part.title or 'its beginning'}", Kind.FEEDBACK, taken)
+            topics, left = topics + found, left + others
     return Read(topics=tuple(topics), left=tuple(left))
 
 

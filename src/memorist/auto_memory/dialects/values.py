@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from memorist.auto_memory.dialects.bullets import bullets
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.topic import OWN_KEY, Provenance, Topic, file_name, new_topic
 from memorist.safety.secrets import redact
@@ -83,6 +84,13 @@ def entry(text: str, kind: Kind | None, taken: dict[str, int], *, name: str = ""
     provenance = Provenance(created=made, trust=Trust.IMPORTED)
     title = name or path.removesuffix(".md")
     return new_topic(path, kind=kind, name=title, description=first[:_DESCRIPTION], body=text, provenance=provenance)
+
+
+def listed(lines: Sequence[str], where: str, kind: Kind | None, taken: dict[str, int]) -> tuple[list[Topic], list[Left]]:
+    """A memory for each list entry among some lines, equal ones once; and a word on the other lines, said of `where`."""
+    found, others = bullets(lines)
+    topics = [entry(each, kind, taken) for each in dict.fromkeys(found)]
+    return topics, [Left(where, f"{len(others)} lines are no list entries")] if others else []
 
 
 def _first(text: str) -> str:

@@ -12,7 +12,7 @@ from memorist.auto_memory.changes import Change
 from memorist.auto_memory.dialects.values import Left, Read, free_path, in_use
 from memorist.auto_memory.gate import Case, Doubtful, Refused, fingerprint, judge
 from memorist.auto_memory.kinds import Kind
-from memorist.auto_memory.manifest import MAX_FILE
+from memorist.auto_memory.manifest import too_large
 from memorist.auto_memory.said_same import rule_key
 from memorist.auto_memory.topic import Topic, encode, parse
 
@@ -122,8 +122,8 @@ def _planned(topic: Topic, present: Mapping[str, Topic], here: Here, case: Case,
     if isinstance(verdict, Refused):
         return "; ".join(verdict.reasons)
     data = verdict.change.after or b""
-    if len(data) > MAX_FILE:
-        return f"it would have {len(data):,} bytes, more than a memory may have ({MAX_FILE:,})"
+    if size := too_large(len(data)):
+        return f"it would have {size}"
     made = parse(topic.path, data)
     where = known.find(made.body)
     if where:

@@ -6,7 +6,7 @@ The fork works on files in memory. What it leaves there passes the gate before a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,6 +54,8 @@ class ExtractionMeans(Struct, frozen=True, kw_only=True):
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
     """Records a receipt and tells of it."""
+    ready: Callable[[], Awaitable[object]]
+    """Waits until the folder was looked at."""
 
 
 class Extraction:
@@ -64,6 +66,8 @@ class Extraction:
         self._means = means
         self._new: list[Message] = []
         self._asked: list[Said] = []
+        self._late: list[tuple[Said, Message]] = []
+        """What is to be done as soon as the folder was looked at."""
         self._read: dict[str, tuple[str, Topic]] = {}
         """Memories that were read to find what a wish means, with the mark by which they are known to be unchanged."""
         self._outside: tuple[str, ...] = ()
@@ -83,8 +87,8 @@ class Extraction:
         except (FileNotFoundError, msgspec.DecodeError):
             return Cursor()
 
-    def took(self, message: Message, *, again: bool = False) -> Written | None:
-        """Follow one message. What the person says outright is done at once; `again` for one that a former process saw already."""
+    def took(self, message: Message, *, again: bool = False, later: bool = False) -> Written | None:
+        """Follow one message. What the person says outright is done at once, or `later`, by `outright`. `again` is for one that a former process saw."""
         self._new.append(message)
         if len(self._new) > MESSAGES_KEPT:
             del self._new[: MESSAGES_KEPT // 10]
@@ -96,12 +100,19 @@ class Extraction:
             return None
         wishes = said(message)
         self._asked += wishes
-        return self._outright(message, wishes) if wishes else None
+        self._late += [(wish, message) for wish in wishes]
+        return None if later else self.outright()
 
-    def _outright(self, message: Message, wishes: Sequence[Said]) -> Written | None:
-        """Remember and forget now, without a model. A disk that refuses is told and stops nothing."""
+    @property
+    def waits(self) -> bool:
+        """Whether something that was said outright is still to be done."""
+        return bool(self._late)
+
+    def outright(self) -> Written | None:
+        """Remember and forget now, without a model, what was said outright and not done yet. A disk that refuses is told and stops nothing."""
         written = None
-        for wish in wishes:
+        wishes, self._late = self._late, []
+        for wish, message in wishes:
             try:
                 written = self._one(wish, message)
             except (StoreError, InputError) as error:
@@ -172,6 +183,7 @@ class Extraction:
         messages = self._upto(last)
         if model is None or not messages:
             return
+        await self._means.ready()
         overlay = OverlayFiles(self._means.files)
         receipts: list[Receipt] = []
         receipt = await run_fork(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import weakref
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -21,11 +22,11 @@ from dulwich.repo import Repo
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Why, commit_text, named_paths, read_commit_text
-from memorist.auto_memory.history.tree import read_tree, write_tree
+from memorist.auto_memory.history.tree import keep_blobs, object_id, read_tree, write_tree
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
 from memorist.store.files import make_folders, refusal
-from memorist.store.folders import aside, replace_folder, settle_folder
+from memorist.store.folders import settle_folder
 
 BRANCH = Ref(b"refs/heads/main")
 _AUTHOR = b"memorist <memorist@localhost>"
@@ -48,7 +49,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 def blob_id(data: bytes) -> str:
     """The name under which the history keeps these bytes."""
-    return Blob.from_string(data).id.decode()
+    return object_id(Blob.type_num, data).decode()
 
 
 class History:
@@ -60,6 +61,8 @@ class History:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._repository: Repo | None = None
+        self._let_go: Callable[[], object] = int
+        """Closes its files: also where nobody did when the process ends, since Git's library complains of them then."""
         self._newest: tuple[ObjectID, dict[str, str]] | None = None
         """Files of the change that was looked at or recorded last."""
 
@@ -67,7 +70,7 @@ class History:
         """The repository; None where there is none."""
         if self._repository is None:
             try:
-                self._repository = Repo(str(self.path))
+                self._hold(Repo(str(self.path)))
             except NotGitRepository:
                 return None
             except OSError as error:
@@ -76,16 +79,22 @@ class History:
                 raise self._damaged(error) from error
         return self._repository
 
+    def _hold(self, repository: Repo) -> Repo:
+        self._repository = repository
+        self._let_go = weakref.finalize(self, repository.close)
+        return repository
+
     def _made(self) -> Repo:
         found = self._found()
         if found is None:
             make_folders(self.path)
-            with self._refusals("make"):
-                found = self._repository = Repo.init_bare(str(self.path))
+            with self.refusals("make"):
+                found = self._hold(Repo.init_bare(str(self.path)))
         return found
 
     @contextlib.contextmanager
-    def _refusals(self, doing: str) -> Iterator[None]:
+    def refusals(self, doing: str) -> Iterator[None]:
+        """Turn what the system or a damaged file does into StoreError; `doing` is the verb."""
         try:
             yield
         except OSError as error:
@@ -99,12 +108,11 @@ class History:
     def close(self) -> None:
         """Let go of its files."""
         self._newest = None
-        if self._repository is not None:
-            self._repository.close()
-            self._repository = None
+        self._repository = None
+        self._let_go()
 
     def settle(self) -> bool:
-        """With the lock held, before anything is written: finish a `purge` that was killed, and move a damaged history aside (`history.damaged`); true
+        """With the lock held, before anything is written: finish a rewriting that was killed, and move a damaged history aside (`history.damaged`); true
         when that was done.
         """
         settle_folder(self.path)
@@ -114,7 +122,7 @@ class History:
             self.close()
             if not self.path.is_dir():
                 raise
-            with self._refusals("move"):
+            with self.refusals("move"):
                 move_aside(self.path)
             return True
         return False
@@ -123,7 +131,7 @@ class History:
         repository = self._found()
         if repository is None:
             return None
-        with self._refusals("read"):
+        with self.refusals("read"):
             name = repository.refs.read_ref(BRANCH)
             found = None if name is None else repository[ObjectID(name)]
         if found is not None and not isinstance(found, Commit):
@@ -137,7 +145,7 @@ class History:
         if commit is None or repository is None:
             return {}
         if self._newest is None or self._newest[0] != commit.id:
-            with self._refusals("read"):
+            with self.refusals("read"):
                 found = read_tree(repository.object_store, commit.tree)
             self._newest = (commit.id, found)
         return dict(self._newest[1])
@@ -148,26 +156,32 @@ class History:
         head = self._head()
         known = self.files()
         present = dict(known)
-        with self._refusals("write"):
+        with self.refusals("write"):
+            blobs: list[Blob] = []
             for path, data in changes.items():
                 if data is None:
                     present.pop(path, None)
                 else:
                     blob = Blob.from_string(data)
                     if present.get(path) != blob.id.decode():
-                        repository.object_store.add_object(blob)
+                        blobs.append(blob)
                     present[path] = blob.id.decode()
+            keep_blobs(repository.object_store, blobs)
             paths = [path for path in changes if known.get(path) != present.get(path)]
             if not paths:
                 return ""
             text = commit_text(why, undoes, paths)
-            commit = _commit_of(write_tree(repository.object_store, present), head.id if head else None, text, at)
+            commit = commit_of(write_tree(repository.object_store, present), head.id if head else None, text, at)
             repository.object_store.add_object(commit)
             repository.refs[BRANCH] = commit.id
         self._newest = (commit.id, present)
         return commit.id.decode()
 
-    def _walk(self) -> Iterator[Commit]:
+    def raw(self, id: ObjectID) -> bytes:
+        """The bytes of a file or of a list of files, by its id. Raises KeyError where there is none."""
+        return self._made().object_store.get_raw(id)[1]
+
+    def walk(self) -> Iterator[Commit]:
         """The changes, newest first."""
         commit = self._head()
         while commit is not None:
@@ -176,8 +190,8 @@ class History:
 
     def each(self, path: str = "") -> Iterator[Recorded]:
         """The changes, newest first, one by one; of one file where a path is given."""
-        for commit in self._walk():
-            recorded = self._recorded(commit)
+        for commit in self.walk():
+            recorded = self.recorded(commit)
             if not path or path in recorded.paths:
                 yield recorded
 
@@ -185,7 +199,8 @@ class History:
         """The same as a list, at most so many."""
         return list(islice(self.each(path), limit))
 
-    def _recorded(self, commit: Commit) -> Recorded:
+    def recorded(self, commit: Commit) -> Recorded:
+        """What one of them tells."""
         text = commit.message.decode("utf-8", "replace")
         why, undoes = read_commit_text(text)
         paths = named_paths(text) or self._compared(commit)
@@ -214,19 +229,19 @@ class History:
 
     def find(self, start: str) -> str:
         """The whole id of the change whose id begins so. Raises InputError when there is none or more than one."""
-        found = [commit.id.decode() for commit in self._walk() if start and commit.id.decode().startswith(start)]
+        found = [commit.id.decode() for commit in self.walk() if start and commit.id.decode().startswith(start)]
         if len(found) != 1:
             raise InputError(f"{len(found)} changes of the history begin with {start!r}; `memorist memory log` lists them")
         return found[0]
 
     def change(self, start: str) -> Recorded:
         """The change whose id begins so. Raises as `find`."""
-        return self._recorded(self._commit(self.find(start)))
+        return self.recorded(self._commit(self.find(start)))
 
     def data(self, path: str, change: str) -> bytes | None:
         """A file's bytes as of a change; None where it was not there."""
         commit, repository = self._commit(change), self._made()
-        with self._refusals("read"):
+        with self.refusals("read"):
             try:
                 _, sha = tree_lookup_path(repository.__getitem__, commit.tree, path.encode("utf-8", "surrogateescape"))
             except (KeyError, NotTreeError):
@@ -234,7 +249,7 @@ class History:
         return self._blob(sha.decode())
 
     def _blob(self, sha: str) -> bytes:
-        with self._refusals("read"):
+        with self.refusals("read"):
             found = self._made()[ObjectID(sha.encode())]
         if not isinstance(found, Blob):
             raise self._damaged("a file in it is none")
@@ -250,37 +265,13 @@ class History:
         commit = self._commit(change)
         base = self._commit(since).tree if since else (self._commit(commit.parents[0].decode()).tree if commit.parents else None)
         out = io.BytesIO()
-        with self._refusals("read"):
+        with self.refusals("read"):
             write_tree_diff(out, self._made().object_store, base, commit.tree)
         return out.getvalue().decode("utf-8", "replace")
 
-    def purge(self, paths: Collection[str], *, derived: Collection[str] = ()) -> int:
-        """Write the history anew without these files, and throw the old one away: no copy of their bytes stays. Gives the number of changes to them.
 
-        `derived` files name them, and go as well. The new history is built aside and takes the old one's place at the end.
-        """
-        named, wanted = frozenset(paths), frozenset((*paths, *derived))
-        settle_folder(self.path)
-        fresh = History(aside(self.path))
-        touched = 0
-        new_ids: dict[str, str] = {}
-        for commit in reversed(list(self._walk())):
-            recorded = self._recorded(commit)
-            gone = bool(named.intersection(recorded.paths))
-            touched += gone
-            # Its own words stand in the message too.
-            why = Why(actor=recorded.why.actor, what="(forgotten for good)") if gone else recorded.why
-            files = self.files(recorded.id)
-            changes = {path: self._blob(files[path]) if path in files else None for path in recorded.paths if path not in wanted}
-            if changes:
-                new_ids[recorded.id] = fresh.record(changes, why, recorded.at, undoes=new_ids.get(recorded.undoes, ""))
-        fresh.close()
-        self.close()
-        replace_folder(self.path)
-        return touched
-
-
-def _commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
+def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
+    """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
     commit = Commit()
     commit.tree = tree
     commit.parents = [parent] if parent else []

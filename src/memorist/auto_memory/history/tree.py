@@ -5,15 +5,28 @@ The library's own ways make an object of every entry; of 2,000 files at each of 
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from dulwich.object_store import BaseObjectStore
-from dulwich.objects import ObjectID, ShaFile, Tree
+from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
-_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
-_FOLDER = b"40000"
+MANY = 100
+"""Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
+ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+"""Mode, name and id, of one entry after another."""
+FOLDER = b"40000"
+"""The mode of a folder; all else are files."""
 _FILE = b"100644"
+
+
+_NAMES = {Blob.type_num: b"blob", Tree.type_num: b"tree", Commit.type_num: b"commit"}
+
+
+def object_id(kind: int, data: bytes) -> ObjectID:
+    """The id that Git gives to a file, a list of files or a change with these bytes."""
+    return ObjectID(hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).hexdigest().encode())
 
 
 def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
@@ -22,11 +35,20 @@ def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
 
 
 def _entries(store: BaseObjectStore, tree: ObjectID, above: bytes) -> Iterator[tuple[bytes, bytes]]:
-    for mode, name, sha in _ENTRY.findall(store[tree].as_raw_string()):
-        if mode == _FOLDER:
+    for mode, name, sha in ENTRY.findall(store[tree].as_raw_string()):
+        if mode == FOLDER:
             yield from _entries(store, ObjectID(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
+
+
+def keep_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
+    """Add the files of one change."""
+    if len(blobs) >= MANY:
+        store.add_objects([(blob, None) for blob in blobs])
+        return
+    for blob in blobs:
+        store.add_object(blob)
 
 
 def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:
@@ -45,7 +67,7 @@ def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
             rows.append((name, b"%s %s\0%s" % (_FILE, name, sha)))
     for name, inner in below.items():
         # Git sorts a folder as if its name ended in a slash.
-        rows.append((name + b"/", b"%s %s\0%s" % (_FOLDER, name, bytes.fromhex(_written(store, inner).decode()))))
+        rows.append((name + b"/", b"%s %s\0%s" % (FOLDER, name, bytes.fromhex(_written(store, inner).decode()))))
     made = ShaFile.from_raw_string(Tree.type_num, b"".join(row for _, row in sorted(rows)))
     store.add_object(made)
     return made.id

@@ -143,7 +143,7 @@ def _drop_empty(folder: Path) -> None:
     """Remove a folder that holds nothing of worth: what our own opening of it made."""
     if folder.is_dir():
         for path in sorted(folder.rglob("*"), reverse=True):
-            if path.name in ("lock", "project.json", "scan.json"):
+            if path.name in ("lock", "purge.lock", "project.json", "scan.json"):
                 path.unlink()
             elif path.is_dir():
                 path.rmdir()

@@ -89,7 +89,7 @@ def show_command(path: str, as_json: bool) -> None:
 def search_command(query: str, limit: int, as_json: bool) -> None:
     """Search the memories of this project by words and, with the extra `embed`, by meaning."""
     with opened() as (engine, memory):
-        search = MemorySearch(memory, engine.settings.recall, wait=True)
+        search = MemorySearch(memory.folder, engine.settings.recall, wait=True)
         found = search.search(query, limit)
         search.close()
         heads = {head.path: head for head in memory.heads()}

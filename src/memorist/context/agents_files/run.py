@@ -11,10 +11,10 @@ from memorist.context.instructions import Instructions, Loaded, Scope, cut_bytes
 from memorist.context.piece import LeftOut
 from memorist.context.reading.run import project_root, read_text
 from memorist.context.settings import ContextSettings
-from memorist.ports import Files
+from memorist.ports import ReadableFiles
 
 
-def read_agents_files(folder: Path, files: Files, settings: ContextSettings) -> Instructions:
+def read_agents_files(folder: Path, files: ReadableFiles, settings: ContextSettings) -> Instructions:
     """The user's own file, then those of the project, farthest first. What does not fit is cut at its end, and reported.
 
     Never raises for a file that is missing, damaged or refused: the report says so.
@@ -28,7 +28,7 @@ def read_agents_files(folder: Path, files: Files, settings: ContextSettings) -> 
 
 
 class _Reader:
-    def __init__(self, files: Files, settings: ContextSettings) -> None:
+    def __init__(self, files: ReadableFiles, settings: ContextSettings) -> None:
         self._files = files
         self._settings = settings
         self._seen: set[Path] = set()

@@ -28,7 +28,7 @@ from memorist.context.piece import LeftOut
 from memorist.context.reading.run import Read, project_root, read_text
 from memorist.context.settings import ContextSettings
 from memorist.errors import StoreError
-from memorist.ports import Files
+from memorist.ports import ReadableFiles
 
 _RULES = 1_000
 """Files looked at in one folder of rules."""
@@ -47,7 +47,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
     inside: tuple[Path, ...] = ()
 
 
-def read_claude_files(folder: Path, files: Files, settings: ContextSettings, *, touched: Sequence[Path] = ()) -> Instructions:
+def read_claude_files(folder: Path, files: ReadableFiles, settings: ContextSettings, *, touched: Sequence[Path] = ()) -> Instructions:
     """Every instruction file for a session in the folder.
 
     `touched` are files that were read: rules of their scope, and the instruction files of their folders, are loaded too.
@@ -57,12 +57,13 @@ def read_claude_files(folder: Path, files: Files, settings: ContextSettings, *, 
 
 
 class _Reader:
-    def __init__(self, folder: Path, files: Files, settings: ContextSettings, touched: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, files: ReadableFiles, settings: ContextSettings, touched: Sequence[Path]) -> None:
         self._folder = folder
         self._files = files
         self._settings = settings
         self._touched = touched
         self._seen: set[Path] = set()
+        self._real: dict[Path, Path] = {}
         self._loaded: list[Loaded] = []
         self._waiting: list[Scoped] = []
         self._left_out: list[LeftOut] = []
@@ -88,7 +89,10 @@ class _Reader:
         if self._settings.outside or candidate.scope in {"managed", "user"}:
             return ()
         base = Path(candidate.base)
-        return (self._files.resolve(root if base.is_relative_to(root) else base),)
+        inner = root if base.is_relative_to(root) else base
+        if inner not in self._real:
+            self._real[inner] = self._files.resolve(inner)
+        return (self._real[inner],)
 
     def _rules(self, folder: Path) -> list[Path]:
         """Every Markdown file of a folder of rules, links to folders followed, each folder once."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.errors import StoreError
-from memorist.ports import FileFacts, Files
+from memorist.ports import FileFacts, ReadableFiles
 
 _BINARY = 8_192
 """Bytes in which a NUL tells a binary file (git's own rule)."""
@@ -34,7 +34,7 @@ class Read(Struct, frozen=True):
     """Bytes that the file has."""
 
 
-def read_text(files: Files, path: Path, *, limit: int, inside: Sequence[Path] = (), whole: bool = True) -> Read:
+def read_text(files: ReadableFiles, path: Path, *, limit: int, inside: Sequence[Path] = (), whole: bool = True) -> Read:
     """Read a file as text. With `inside`, its real path must lie in one of those real folders.
 
     With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes are taken. Only ordinary files are opened.
@@ -64,7 +64,7 @@ def _problem(real: Path, facts: FileFacts, limit: int, inside: Sequence[Path]) -
     return ""
 
 
-def _read(files: Files, real: Path, facts: FileFacts, limit: int) -> Read:
+def _read(files: ReadableFiles, real: Path, facts: FileFacts, limit: int) -> Read:
     data = files.read(real, limit=limit)
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -81,7 +81,7 @@ def _read(files: Files, real: Path, facts: FileFacts, limit: int) -> Read:
         return Read(real, read, (f"it is no UTF-8 (byte {error.start:,}); what could not be read is marked",), size=facts.size)
 
 
-def project_root(files: Files, folder: Path, markers: Sequence[str]) -> Path:
+def project_root(files: ReadableFiles, folder: Path, markers: Sequence[str]) -> Path:
     """The nearest folder above (or this one) that holds a marker; the folder itself where none does."""
     for above in (folder, *folder.parents):
         for marker in markers:

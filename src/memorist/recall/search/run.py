@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from memorist.auto_memory.run import AutoMemory
+from memorist.auto_memory.folder.run import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError
 from memorist.models.minilm import MiniLM, installed
 from memorist.recall.choose import Match
@@ -21,8 +21,8 @@ class MemorySearch:
     search waits for them, as a command does.
     """
 
-    def __init__(self, memory: AutoMemory, settings: RecallSettings, *, wait: bool = False) -> None:
-        self._memory = memory
+    def __init__(self, folder: MemoryFolder, settings: RecallSettings, *, wait: bool = False) -> None:
+        self._folder = folder
         self._wait = wait
         self._ranker: Ranker | None = None
         self._with_meaning: Ranker | None = None
@@ -33,16 +33,14 @@ class MemorySearch:
 
     def search(self, query: str, limit: int) -> tuple[Match, ...]:
         """The best matches, best first; none where there is no memory. Raises StoreError."""
-        if not self._memory.folder.exists:
+        if not self._folder.exists:
             return ()
-        if self._ranker is None:
-            self._ranker = Ranker(self._memory.where.full_text)
-        self._catch_up(self._ranker)
+        ranker = self.catch_up()
         try:
-            found = (self._with_meaning or self._ranker).search(query, limit)
+            found = (self._with_meaning or ranker).search(query, limit)
         except DamagedIndex:
-            self._anew(self._ranker)
-            found = self._ranker.search(query, limit)
+            self._anew(ranker)
+            found = ranker.search(query, limit)
         return tuple(Match(path=each.id, score=each.score, words=each.matched, dense=each.dense, why=each.why) for each in found)
 
     def _anew(self, ranker: Ranker) -> None:
@@ -53,12 +51,14 @@ class MemorySearch:
             self._with_meaning = None
         ranker.begin_anew()
         self._synced = None
-        self._catch_up(ranker)
+        self.catch_up()
 
-    def _catch_up(self, ranker: Ranker) -> None:
-        marks = self._memory.folder.marks()
+    def catch_up(self) -> Ranker:
+        """Bring the index in step with the folder, as each search does first; gives the ranker over it. Raises StoreError."""
+        ranker = self._ranker = self._ranker or Ranker(self._folder.where.full_text)
+        marks = self._folder.marks()
         if marks == self._synced:
-            return
+            return ranker
         known = ranker.known()
         ranker.sync([self._entry(path, mark, whole=known.get(path) != mark) for path, mark in marks.items()])
         self._synced = marks
@@ -67,13 +67,14 @@ class MemorySearch:
             self._thread.start()
         if self._wait and self._thread is not None:
             self._thread.join()
+        return ranker
 
     def _entry(self, path: str, mark: str, *, whole: bool) -> Entry:
         """An entry for the index; without its text where the index has it already."""
         if not whole:
             return Entry(id=path, fingerprint=mark)
         try:
-            topic = self._memory.folder.read(path)
+            topic = self._folder.read(path)
         except (InputError, FileNotFoundError):
             return Entry(id=path, title=path, fingerprint=mark)
         return Entry(id=path, title=topic.name, description=topic.description, body=topic.body, fingerprint=mark)
@@ -81,7 +82,7 @@ class MemorySearch:
     def _embed(self, marks: Mapping[str, str]) -> None:
         """In the thread: embed what has no vector yet. Whatever fails leaves the words to decide."""
         try:
-            ranker = self._with_meaning or Ranker(self._memory.where.full_text, embedder=MiniLM())
+            ranker = self._with_meaning or Ranker(self._folder.where.full_text, embedder=MiniLM())
             entries = [self._entry(path, mark, whole=True) for path, mark in marks.items()]
             while not self._stopping.is_set() and ranker.embed(entries, at_most=EMBEDDED_AT_ONCE):
                 pass  # what is left is embedded by the next process

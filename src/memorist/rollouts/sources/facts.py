@@ -15,6 +15,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats.jsonl import seconds
 from memorist.formats.recognise import read, recognise
 from memorist.formats.recorded import Head, Line
+from memorist.rollouts.cleaning import cleaned_line
 from memorist.rollouts.meaning import Act, act_of
 from memorist.session_memory.sentences import shorten
 from memorist.store.thread import Mode
@@ -92,7 +93,7 @@ def facts(lines: Iterable[Line]) -> Facts:
         if isinstance(entry, Head):
             head = entry
         elif isinstance(entry, Message) and (typed := typed_words(entry)) and act_of(typed, first=True) is not Act.COMMAND:
-            words = shorten(typed, WORDS)
+            words = cleaned_line(shorten(typed, WORDS))
             break
     if head is None:
         raise UnreadableSession("The file holds no beginning of a session.")

@@ -1,0 +1,1 @@
+"""A history written anew without some files."""

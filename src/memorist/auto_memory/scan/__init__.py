@@ -1,0 +1,1 @@
+"""What is in a memory folder, kept in step with the disk."""

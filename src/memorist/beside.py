@@ -1,0 +1,82 @@
+"""What a session's model is shown beside the host's messages: memories, and for a host that asks for it the whole context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from memorist.assembly import Assembly
+from memorist.context.host import HostContext
+from memorist.context.piece import Piece
+from memorist.core.messages import JsonObject, Message, Origin
+from memorist.forks.spec import ParentCall
+from memorist.journal import Journal
+from memorist.view import View
+
+
+class Beside:
+    """One for a session. `show` is called before each request, when what came with it has been taken in."""
+
+    def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly]) -> None:
+        self._journal = journal
+        self._assembling = assembling
+        self._assembly: Assembly | None = None
+
+    @property
+    def context(self) -> tuple[Piece, ...]:
+        """The first context as it is shown; empty where the host assembles it itself."""
+        return () if self._assembly is None else self._assembly.pieces
+
+    def assemble(self, context: HostContext) -> None:
+        """The host asks for its context, or says that something of it changed."""
+        if self._assembly is None:
+            self._assembly = self._assembling(context)
+        else:
+            self._assembly.told(context)
+
+    def take_up(self, view: View) -> None:
+        """The first request of this process: what a former one had shown stands in the window."""
+        self._journal.memories.resumed(view)
+        for message in view.messages():
+            if message.origin is Origin.INJECTED:
+                self._journal.called.took(message)
+
+    async def show(self, view: View, request: JsonObject, messages: Sequence[Message], window: int | None) -> None:
+        """Before a request with these new messages. `window` is the model's context window in tokens, where it is known."""
+        await self._journal.memories.looked()
+        if self._assembly is not None:
+            await self._assembly.before(view, request, messages, window)
+        self._journal.memories.show(view, messages)
+
+    def made_anew(self) -> None:
+        """The conversation was made smaller, or rewritten by the host: what was shown is gone with it."""
+        self._journal.memories.compacted()
+        if self._assembly is not None:
+            self._assembly.made_anew()
+
+    def taken_back(self, view: View) -> None:
+        """The user took turns back, and what was shown in them is gone."""
+        self._journal.memories.compacted()
+        self._journal.memories.resumed(view)
+        if self._assembly is not None:
+            self._journal.flush()
+            self._assembly.taken_back(view)
+
+    def dressed(self, request: JsonObject) -> JsonObject:
+        """The request with its system prompt."""
+        return request if self._assembly is None else self._assembly.dressed(request)
+
+    def read(self, path: str) -> None:
+        """A file was read into the conversation."""
+        if self._assembly is not None:
+            self._assembly.read(path)
+
+    def turn_ended(self, parent: ParentCall | None) -> None:
+        """The host waits for its user."""
+        self._journal.memories.turn_ended(parent)
+        if self._assembly is not None:
+            self._assembly.turn_ended()
+
+    async def close(self) -> None:
+        """Let what runs end."""
+        if self._assembly is not None:
+            await self._assembly.close()

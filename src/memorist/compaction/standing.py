@@ -1,0 +1,142 @@
+"""What stands before a conversation survives every compaction: instructions, permissions, instruction files, environment. Pure.
+
+A system prompt beside the history is never in danger. One that stands in the history (Responses, Chat Completions), and what a host tells in the
+user's first message, both clients show again after a compaction (docs/context-compared.md). A host behind memorist goes on sending its history as it
+was, so nobody would tell it again. Here it stays where it stood, so that the provider's cache still serves it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.conversation import Conversation
+from memorist.compaction.full import is_restored
+from memorist.compaction.groups import MARKER_ID
+from memorist.compaction.result import Outcome, Unchanged
+from memorist.core.messages import Message, Origin, Text, ToolResult
+from memorist.core.tokens import estimate_message
+
+CONTEXT_ID = "memorist-context"
+"""Id of the message with what stood beside the words in the user's first message."""
+
+SHARE = 4
+"""What is told on the user's side takes at most one part in so many of the limit, so that something huge there does not fill every later window."""
+
+_INSTRUCTING = ("system", "developer")
+
+_STATE = re.compile(
+    r"\s*(?:<(model_switch|context_window|personality_spec|skills_instructions|permissions instructions|collaboration_mode|environments_instructions|"
+    r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# agents\.md instructions))",
+    re.IGNORECASE,
+)
+"""How a text begins that tells a state of the surroundings: a later one replaces an earlier one (codex.md section 3.3)."""
+
+
+class Parted(Struct, frozen=True, kw_only=True):
+    """A conversation, and what stands before it."""
+
+    lead: tuple[Message, ...]
+    """Instructions, and what is told on the user's side before the first words, or beside them."""
+    states: tuple[Message, ...]
+    """What was told later and replaces a part of it, such as another folder: the newest of each."""
+    rest: Conversation
+    """The conversation without `lead`."""
+    tokens: int
+    """Estimated tokens of the whole."""
+    limit: int
+    """Tokens that are left of the limit."""
+
+
+def parted(held: Conversation, limit: int) -> Parted:
+    """Part the conversation from what stands before its first words.
+
+    Instructions always stand; what is told on the user's side stands while it fits a part of the limit. What recall or an earlier compaction put there
+    does not: it is made anew.
+    """
+    room = limit // SHARE
+    lead: list[Message] = []
+    rest: list[Message] = []
+    sizes: list[int] = []
+    later: list[Message] = []
+    began = False
+    for message, size in zip(held.messages, held.sizes, strict=True):
+        if began:
+            later.append(message)
+        told, left = (None, message) if began else _split(message)
+        began = began or (told is not message and not is_restored(message))
+        cost = 0 if message.role in _INSTRUCTING or told is None else estimate_message(told, held.factor)
+        stands = told is not None and cost <= room
+        if told is not None and stands:
+            lead.append(told)
+            room -= cost
+        if (shown := left if stands else message) is not None:
+            rest.append(shown)
+            sizes.append(size if shown is message else estimate_message(shown, held.factor))
+    states = _states(later, room, held.factor)
+    return Parted(
+        lead=tuple(lead),
+        states=tuple(states),
+        rest=replace(held, messages=tuple(rest), sizes=tuple(sizes)),
+        tokens=held.tokens,
+        limit=max(1, limit - _size([*lead, *states], held.factor)),
+    )
+
+
+def _split(message: Message) -> tuple[Message | None, Message | None]:
+    """What a message tells that stands, the very same object where that is all of it; and what else it holds."""
+    if message.role in _INSTRUCTING:
+        return message, None
+    theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)
+    told = [block for block in message.blocks if isinstance(block, Text) and (block.origin or message.origin) is Origin.INJECTED]
+    if not theirs or not told or any(isinstance(block, ToolResult) for block in message.blocks):
+        return None, message
+    if len(told) == len(message.blocks):
+        return message, None
+    beside = Message(id=CONTEXT_ID, role="user", blocks=tuple(Text(block.text) for block in told), origin=Origin.INJECTED)
+    wire = None if message.wire is None else replace(message.wire, plain=False)
+    return beside, replace(message, blocks=tuple(block for block in message.blocks if block not in told), wire=wire)
+
+
+def _states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
+    """The newest message for each set of states, of those that tell nothing else, in their order; newest first while they fit the room."""
+    found: list[Message] = []
+    seen: set[tuple[str, ...]] = set()
+    for message in reversed(messages):
+        states = [_STATE.match(block.text) for block in message.blocks if isinstance(block, Text)]
+        tags = tuple((match[1] or match[2]).lower() for match in states if match)
+        if not tags or len(tags) < len(states) or tags in seen or _split(message)[0] is not message:
+            continue
+        seen.add(tags)
+        size = estimate_message(message, factor)
+        if size <= room:
+            room -= size
+            found.append(message)
+    return found[::-1]
+
+
+def stood(outcome: Outcome, before: Parted) -> Outcome:
+    """The outcome for `before.rest` with what stands in front of it. Unchanged where that is no smaller than it was."""
+    if isinstance(outcome, Unchanged):
+        return outcome
+    shown = {id(message) for message in outcome.messages}
+    front = (*before.lead, *(message for message in before.states if id(message) not in shown))
+    after = outcome.tokens_after + _size(front, before.rest.factor)
+    if after > before.tokens or (after == before.tokens and len(front) > len(before.lead)):
+        return Unchanged("The result would not be smaller than what it replaces.")
+    back = {message.id for message in front}
+    return replace(
+        outcome,
+        messages=(*front, *outcome.messages),
+        lead=len(front),
+        tokens_before=before.tokens,
+        tokens_after=after,
+        cut=tuple(cut for cut in outcome.cut if cut.id not in back),
+    )
+
+
+def _size(messages: Iterable[Message], factor: float) -> int:
+    return sum(estimate_message(message, factor) for message in messages)

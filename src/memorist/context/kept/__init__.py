@@ -1,0 +1,1 @@
+"""The first context as it was shown, kept for the next process."""

@@ -1,0 +1,44 @@
+"""The files that a session touched, and whether one of them may bring instructions with it (CX-4). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memorist.core.messages import Message
+from memorist.session_memory.actions import Changes, Reads, action_of
+
+
+class Touched:
+    """Files below one working folder, each once."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, None] = {}
+        self._folders: set[Path] = set()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """In the order in which they were first touched."""
+        return tuple(self._files)
+
+    def add(self, path: Path, folder: Path, *, rules_wait: bool) -> bool:
+        """Take a file; whether it may bring instructions: it is the first of a folder below the working folder, or some rule waits for files."""
+        if path in self._files:
+            return False
+        first = path.parent not in self._folders and path.parent != folder and path.is_relative_to(folder)
+        self._files[path] = None
+        self._folders.add(path.parent)
+        return rules_wait or first
+
+
+def touched_in(messages: Iterable[Message]) -> Iterator[str]:
+    """The paths that the calls in these messages read or change, as they stand there."""
+    for message in messages:
+        for use in message.tool_uses:
+            match action_of(use):
+                case Reads(paths=paths):
+                    yield from paths
+                case Changes(changes=changes):
+                    yield from (change.path for change in changes)
+                case _:
+                    pass

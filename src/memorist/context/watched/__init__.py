@@ -1,0 +1,1 @@
+"""Knowing whether files that were read are as they were."""

@@ -1,0 +1,149 @@
+"""Whether it is time to consolidate: the gates in their order, the cheapest first (DR-1). Pure.
+
+`judge` never needs more than the gates that are open: it answers `Open`, or `Shut` with the gate, or says by `Look` what has to be found out next.
+
+    known = Known(now=clock.now(), scanned=scanned)
+    while isinstance(verdict := judge(known, settings), Look):
+        known = found(verdict, known)
+
+A gate costs: nothing (on), one stat (time), nothing (scan), a look at every session of the project (sessions). The lock comes after all of them
+and is none of these: taking it changes the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from memorist.dream.settings import DreamSettings
+
+Gate = Literal["on", "time", "scan", "sessions"]
+"""In the order in which they are judged."""
+
+_HOUR, _MINUTE = 3_600.0, 60.0
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """What is known of the session without looking; each of these can keep the first gate shut (claude-code.md section 9.1)."""
+
+    memory: bool = True
+    """Memories are kept for this session."""
+    remote: bool = False
+    """The disk does not outlive the session."""
+    interactive: bool = True
+    """A person is there. A program that asks one question and ends has no time for it."""
+    main: bool = True
+    """It is the main agent, not one of its subagents."""
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """A session of the project, as a look at its file shows it."""
+
+    id: str
+    changed: float
+    """Seconds since the epoch."""
+    subagent: bool = False
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What has been found out so far. Times are seconds since the epoch."""
+
+    now: float
+    host: Host = Host()
+    scanned: float | None = None
+    """When sessions were last looked for, by this process; None for never."""
+    last: float | UnsetType | None = UNSET
+    """When memory was last consolidated; None for never, unset until it was looked up."""
+    sessions: tuple[str, ...] | UnsetType = UNSET
+    """Ids of the other sessions (`others`); unset until they were looked for."""
+
+
+class Look(Struct, frozen=True):
+    """The gates so far are open; to judge the next one, this has to be found out."""
+
+    what: Literal["last", "sessions"]
+    since: float = 0.0
+    """For `sessions`: the time after which they count, 0 for all of them."""
+
+
+class Open(Struct, frozen=True):
+    """Every gate is open: these sessions may be consolidated, if the lock can be had."""
+
+    sessions: tuple[str, ...]
+    why: str
+    """In one clause, for a person."""
+
+
+class Shut(Struct, frozen=True):
+    """This gate is shut, and those before it are open."""
+
+    gate: Gate
+    why: str
+    """In one clause, for a person."""
+    until: float | None = None
+    """No earlier than this can it be open; None where it is no matter of time."""
+
+
+def others(sessions: Iterable[Seen], *, current: str, since: float) -> tuple[str, ...]:
+    """Ids of the sessions that count: changed after that time, not the current one, none of a subagent. The one that changed first stands first."""
+    counted = {seen.id: seen.changed for seen in sessions if seen.changed > since and seen.id != current and not seen.subagent}
+    return tuple(sorted(counted, key=lambda id: (counted[id], id)))
+
+
+def judge(known: Known, settings: DreamSettings) -> Open | Shut | Look:
+    """The outcome, or what has to be found out before it can be told."""
+    off = _off(known.host, settings)
+    if off:
+        return Shut("on", off)
+    if known.last is UNSET:
+        return Look("last")
+    last = _believed(known.last, known.now, settings.hours * _HOUR)
+    if last is not None and known.now - last < settings.hours * _HOUR:
+        why = f"the last consolidation was {_hours(known.now - last)} ago, and {_hours(settings.hours * _HOUR)} are needed"
+        return Shut("time", why, last + settings.hours * _HOUR)
+    if known.sessions is UNSET:
+        return _scan(known, settings) or Look("sessions", last or 0.0)
+    return _enough(known.sessions, last, known.now, settings)
+
+
+def _off(host: Host, settings: DreamSettings) -> str:
+    """Why the first gate is shut; empty when it is open."""
+    reasons = {
+        "consolidation is switched off (dream.enabled)": not settings.enabled,
+        "this session keeps no memories": not host.memory,
+        "the disk of this machine does not outlive the session": host.remote,
+        "nobody is there: the session is not interactive": not host.interactive,
+        "a subagent does not consolidate; its main agent does": not host.main,
+    }
+    return next((why for why, holds in reasons.items() if holds), "")
+
+
+def _scan(known: Known, settings: DreamSettings) -> Shut | None:
+    interval = settings.scan_minutes * _MINUTE
+    scanned = _believed(known.scanned, known.now, interval)
+    if scanned is None or known.now - scanned >= interval:
+        return None
+    ago = f"{max(0.0, known.now - scanned) / _MINUTE:,.0f}"
+    why = f"sessions were looked for {ago} minutes ago, and that is done every {settings.scan_minutes:,.0f} minutes at most"
+    return Shut("scan", why, scanned + interval)
+
+
+def _enough(sessions: tuple[str, ...], last: float | None, now: float, settings: DreamSettings) -> Open | Shut:
+    when = "so far" if last is None else f"in the {_hours(now - last)} since the last consolidation"
+    count = f"{len(sessions)} other session{'' if len(sessions) == 1 else 's'} {when}"
+    if len(sessions) < settings.sessions:
+        return Shut("sessions", f"{count}, and {settings.sessions} are needed", now + settings.scan_minutes * _MINUTE)
+    return Open(sessions, count)
+
+
+def _believed(then: float | None, now: float, interval: float) -> float | None:
+    """A time in the past, or a little ahead, as clocks of two machines are; one that is further ahead than the interval is a clock that was set
+    back, and counts as never, since it would keep the gate shut until then.
+    """
+    return None if then is None or then - now > interval else then
+
+
+def _hours(seconds: float) -> str:
+    return f"{max(0.0, seconds) / _HOUR:,.1f} hours"

@@ -1,0 +1,27 @@
+"""The tool by which a model fetches back what a compaction took out. Pure."""
+
+from __future__ import annotations
+
+from memorist.core.messages import JsonObject
+
+FETCH_NAME = "memorist_fetch"
+
+
+def fetch_tool(name: str) -> JsonObject:
+    """The definition of the tool that fetches back what was taken out, in a wire format; a host that offers it answers its calls by `Session.fetch`."""
+    description = (
+        "Fetch the whole text of an earlier message or tool result that is no longer shown in full, by the id that stands in its place."
+    )
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"id": {"type": "string", "description": "The id of the message or tool result"}},
+        "required": ["id"],
+        "additionalProperties": False,
+    }
+    match name:
+        case "anthropic":
+            return {"name": FETCH_NAME, "description": description, "input_schema": schema}
+        case "openai_responses":
+            return {"type": "function", "name": FETCH_NAME, "description": description, "parameters": schema, "strict": True}
+        case _:
+            return {"type": "function", "function": {"name": FETCH_NAME, "description": description, "parameters": schema}}

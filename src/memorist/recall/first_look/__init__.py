@@ -1,0 +1,1 @@
+"""The first look at a folder where many files are new."""

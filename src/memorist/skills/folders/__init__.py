@@ -1,0 +1,1 @@
+"""What stands in the folders that skills are looked for in."""

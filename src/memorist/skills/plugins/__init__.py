@@ -1,0 +1,1 @@
+"""Plugins of both families: which are installed and on, and the name that their skills go by."""

@@ -1,0 +1,108 @@
+"""`memorist config show` and `memorist doctor` on feature flags: what they set, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist.cli import flagged
+from memorist.cli.config import config
+from memorist.cli.doctor import doctor
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The flags file that the environment names; the folder is no project."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMORIST_FLAGS__FILE", str(tmp_path / "flags.toml"))
+    return tmp_path / "flags.toml"
+
+
+def show(*options: str) -> Result:
+    return CliRunner().invoke(config, ["show", *options], catch_exceptions=False)
+
+
+def examine() -> tuple[int, list[tuple[str, str, str]]]:
+    """The exit status, and the findings that tell of flags."""
+    made = CliRunner().invoke(doctor, ["--json"], catch_exceptions=False)
+    findings = json.loads(made.output)["findings"]
+    return made.exit_code, [(each["state"], each["what"], each["mend"]) for each in findings if "flag" in each["what"]]
+
+
+@pytest.mark.covers("FG-1", "FG-2")
+def test_a_flag_is_the_source_of_the_value_that_it_overrides(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In text and in JSON, whatever set the value before."""
+    monkeypatch.setenv("MEMORIST_SESSION_MEMORY__TOOL_CALLS", "7")
+    file.write_text("[session_memory]\ntool_calls = 9\n[dream]\nenabled = false\n", "utf-8")
+
+    lines = {line.split()[0]: line.split()[1:] for line in show("--source").stdout.splitlines()}
+    data = json.loads(show("--json").stdout)
+
+    assert lines["session_memory.tool_calls"] == ["9", "(flag)"]
+    assert lines["dream.enabled"] == ["False", "(flag)"]
+    assert lines["dream.hours"] == ["24.0", "(default)"]
+    assert data["settings"]["session_memory.tool_calls"] == 9
+    assert (data["sources"]["session_memory.tool_calls"], data["sources"]["flags.file"]) == ("flag", "environment")
+    assert data["ignored"] == []
+
+
+@pytest.mark.covers("FG-2")
+def test_a_mistyped_flag_is_told_by_both_commands(file: Path) -> None:
+    """Ignored, and not silently; an installation is not broken for it."""
+    file.write_text("[session_memory]\nstart_token = 5\ntool_calls = 0\n", "utf-8")
+
+    shown = show("--source")
+    code, findings = examine()
+
+    assert "did you mean session_memory.start_tokens?" in shown.stderr
+    assert "session_memory.tool_calls is 0" in shown.stderr
+    assert len(json.loads(show("--json").stdout)["ignored"]) == 2
+    assert code == 0
+    assert findings[0][:2] == ("good", f"the flags file {file} is readable and sets 0 flags")
+    assert [state for state, _, _ in findings[1:]] == ["note", "note"]
+    assert all(str(file) in mend for _, _, mend in findings[1:])
+
+
+@pytest.mark.covers("FG-2", "OP-1")
+@pytest.mark.parametrize("text", ["= broken", "\x00", "[a", "'a'"])
+def test_a_broken_flags_file_is_wrong_and_the_settings_hold(file: Path, text: str) -> None:
+    """`doctor` fails and names the file; `config show` still shows the settings, and says so."""
+    file.write_text(text, "utf-8")
+
+    shown = show()
+    code, findings = examine()
+
+    assert shown.exit_code == 0
+    assert "flags.toml" in shown.stderr
+    assert "session_memory.tool_calls" in shown.stdout
+    assert code == 1
+    assert [(state, "flags.toml" in what, bool(mend)) for state, what, mend in findings] == [("wrong", True, True)]
+
+
+@pytest.mark.covers("FG-2")
+def test_a_flags_file_that_does_not_answer_holds_nobody_up(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe that nobody writes to stands for a disk that hangs."""
+    monkeypatch.setattr(flagged, "LOOK_SECONDS", 0.05)
+    os.mkfifo(file)
+
+    code, findings = examine()
+
+    assert code == 1
+    assert "did not answer" in findings[0][1]
+    assert "did not answer" in show().stderr
+    # Two look-ups still wait for a writer; here it is, so that no thread outlives the test.
+    file.open("wb", buffering=0).close()
+
+
+@pytest.mark.covers("FG-2")
+def test_a_missing_flags_file_is_a_note_and_none_is_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may come later; most have none."""
+    assert [(state, "does not exist" in what) for state, what, _ in examine()[1]] == [("note", True)]
+    monkeypatch.delenv("MEMORIST_FLAGS__FILE")
+    assert [state for state, _, _ in examine()[1]] == ["good"]
+    monkeypatch.setenv("MEMORIST_FLAGS__FILE", file.name)
+    assert [(state, "absolute" in what) for state, what, _ in examine()[1]] == [("wrong", True)]
