@@ -512,6 +512,6 @@ async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_co
     printed = CliRunner().invoke(context, [str(transcript), "--family", "file-native", "--json"], catch_exceptions=False)
 
     items = json.loads(printed.output)["items"]
-    assert [item["tag"] for item in items][0] == "env"
+    assert items[0]["tag"] == "env"
     assert any(item["source"] == str(project / "CLAUDE.md") for item in items)
     assert [item["tag"] for item in items][-2:] == ["prompt", "reply"]

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from memorist.bench.context_live import live_rows
 from memorist.bench.context_skills import WINDOW, skills_rows, write_skills
+from memorist.bench.context_world import world_rows
 from memorist.bench.result import Result, Row
 from memorist.clock import SystemClock
 from memorist.context.assemble import anthropic_body, responses_body
@@ -27,6 +29,7 @@ from memorist.skills.settings import SkillsSettings
 from memorist.store.files import DiskFiles
 
 SKILLS, FILES = 200, 50
+FAMILIES: tuple[Family, ...] = ("file-native", "rollout")
 RUNS = 21
 GOAL = 50.0
 """Milliseconds of one assembly."""
@@ -45,8 +48,10 @@ def measure(data: Path) -> Result:
             managed=f"{name}/none", user_folder=f"{name}/user", agents_folder=f"{name}/user", agents_bytes=2 * FILES * _LINES * len(_LINE)
         )
         write_skills(Path(name).resolve(), SKILLS)
-        rows = [row for family in ("file-native", "rollout") for row in _rows(family, folder, settings)]
+        rows = [row for family in FAMILIES for row in _rows(family, folder, settings)]
         rows += skills_rows(SKILLS)
+        rows += [row for family in FAMILIES for row in live_rows(folder, family)]
+        rows += world_rows()
         rows.append(
             Row(
                 "git's snapshot in a folder that is no repository, by the clock",
@@ -82,8 +87,7 @@ def _text(number: int, first: str) -> str:
     return f"# Part {number}\n\nSee {first}\n\n" + "".join(f"- {line} {_LINE}\n" for line in range(_LINES))
 
 
-def _rows(family: str, folder: Path, settings: ContextSettings) -> list[Row]:
-    chosen: Family = "rollout" if family == "rollout" else "file-native"
+def _rows(chosen: Family, folder: Path, settings: ContextSettings) -> list[Row]:
     place = folder if chosen == "file-native" else max(folder.rglob("AGENTS.md"), key=lambda path: len(path.parts)).parent
     places = Places(project=str(folder.parents[_DEPTH - 2]), cwd=str(place), system=())
     kept = SkillSearch(places, SkillsSettings())
@@ -107,9 +111,9 @@ def _rows(family: str, folder: Path, settings: ContextSettings) -> list[Row]:
     }
     goal = f"under {GOAL:.0f}"
     return [
-        Row(f"{family}: instruction files in it", len(found.instructions.loaded)),
-        Row(f"{family}: its tokens", found.tokens),
-        *(Row(f"{family}: request written, {how}, median of {RUNS}", each, "ms", goal, each < GOAL) for how, each in took.items()),
+        Row(f"{chosen}: instruction files in it", len(found.instructions.loaded)),
+        Row(f"{chosen}: its tokens", found.tokens),
+        *(Row(f"{chosen}: request written, {how}, median of {RUNS}", each, "ms", goal, each < GOAL) for how, each in took.items()),
     ]
 
 
