@@ -103,6 +103,7 @@ TEXT = st.text(max_size=60) | st.sampled_from(["## Thread `x`\nupdated_at: 1", "
             cwd=TEXT.map(str.strip),
             repository=TEXT.map(str.strip),
             branch=TEXT.map(str.strip),
+            outside=st.booleans(),
         ),
         max_size=4,
         unique_by=lambda each: each.thread,
