@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.accepting import Accepted, Void, accept
@@ -175,6 +175,7 @@ LINES = st.lists(st.sampled_from([*BOOK.split("\n"), "- new [Task 1]", "- new [b
 
 
 @pytest.mark.covers("RO-5")
+@settings(deadline=None)
 @given(LINES | st.permutations(BOOK.split("\n")))
 def test_whatever_a_model_writes_no_claim_is_lost_and_none_is_made_up(lines: list[str]) -> None:
     """Any lines in any order: either all of it is void, or every claim rests on a session of its place and every session's claims are still there."""

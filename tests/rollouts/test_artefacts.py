@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -87,6 +87,7 @@ TEXT = st.text(max_size=60) | st.sampled_from(["## Thread `x`\nupdated_at: 1", "
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(
     st.lists(
         st.builds(
@@ -102,6 +103,7 @@ TEXT = st.text(max_size=60) | st.sampled_from(["## Thread `x`\nupdated_at: 1", "
             cwd=TEXT.map(str.strip),
             repository=TEXT.map(str.strip),
             branch=TEXT.map(str.strip),
+            outside=st.booleans(),
         ),
         max_size=4,
         unique_by=lambda each: each.thread,
@@ -121,6 +123,7 @@ def _normal(text: str) -> str:
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_file_can_be_read(data: bytes) -> None:
     """Bytes that are no summary give none, and no error."""

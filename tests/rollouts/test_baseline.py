@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
@@ -84,6 +84,7 @@ TREES = st.dictionaries(st.sampled_from(["a.md", "b/c.md", "d.md"]), st.binary(m
 
 
 @pytest.mark.covers("RO-5")
+@settings(deadline=None)
 @given(TREES, TREES, st.integers(0, 400))
 def test_the_difference_names_every_file_and_stays_within_its_bound(before: dict[str, bytes], after: dict[str, bytes], most: int) -> None:
     """Added, changed, removed, each once; nothing where nothing differs; never more bytes than asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.citations import CLOSING, IDS, MOST, OPENING, Citation, CitationStream, without_citations
@@ -41,6 +41,7 @@ def parted(text: str, cuts: list[int]) -> tuple[str, CitationStream]:
 
 
 @pytest.mark.covers("RO-8")
+@settings(deadline=None)
 @given(PIECES.map("".join) | st.just(f"Done.\n\n{BLOCK}\n"), st.lists(st.integers(0, 2_000), max_size=20))
 @example(BLOCK, list(range(len(BLOCK))))
 def test_wherever_the_stream_is_parted_the_same_is_shown_and_read(text: str, cuts: list[int]) -> None:

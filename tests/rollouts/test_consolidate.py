@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -273,6 +273,7 @@ ROWS = st.lists(
 
 
 @pytest.mark.covers("RO-5")
+@settings(deadline=None)
 @given(ROWS, ROWS)
 def test_after_any_change_of_sessions_every_claim_has_one_that_is_there(before: list[Kept], after: list[Kept]) -> None:
     """From any sessions to any others: no claim rests on one that is gone, every session of the new ones is named, and a second run changes nothing."""

@@ -248,6 +248,18 @@ async def test_a_deleted_session_is_gone_from_every_file_beside_the_folder_too(t
     assert (await run(means(tmp_path), ROWS[1:])).outcome == "unchanged"
 
 
+@pytest.mark.covers("RO-9")
+async def test_with_the_setting_a_session_with_content_from_outside_is_left_out(tmp_path: Path) -> None:
+    """And forgotten where it was consolidated before; without the setting it counts like any other."""
+    fetched = replace(ROWS[0], extracted=replace(ROWS[0].extracted, outside=True))
+    await run(means(tmp_path), [fetched, ROWS[1]])
+    assert b"pnpm" in folder(tmp_path)["MEMORY.md"]
+
+    await run(means(tmp_path, settings=RolloutsSettings(pollutes=True)), [fetched, ROWS[1]])
+
+    assert b"pnpm" not in b"".join(folder(tmp_path).values())
+
+
 @pytest.mark.covers("RO-5", "SF-5")
 async def test_an_empty_selection_is_not_believed_unasked(tmp_path: Path) -> None:
     """A lost database does not empty the folder; who means it says so."""

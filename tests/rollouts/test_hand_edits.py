@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memorist.rollouts.drafting import Draft
 from memorist.rollouts.handbook import Entry
@@ -146,3 +148,34 @@ def test_other_files_in_the_folder_are_left_alone() -> None:
     }
 
     assert others.items() <= made(ROWS, {**made(ROWS).files, **others}, made(ROWS).files).files.items()
+
+
+LINES = st.sampled_from(
+    ["- Mine {}", "Mine {}", "  Mine {}", "## Mine {}", "### Mine {}", "* Mine {}", "> Mine {}", "Mine {}: yes", "1. Mine {}"]
+)
+FILES = made([*ROWS, kept("c", task("Ship it", failures=[bullet("`x` failed -> `y`")]))]).files
+
+
+@pytest.mark.covers("RO-5")
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(LINES, st.integers(0, 200)), min_size=1, max_size=4),
+    st.sampled_from(["MEMORY.md", "memory_summary.md"]),
+    st.booleans(),
+)
+def test_no_line_that_the_user_wrote_is_lost(added: list[tuple[str, int]], path: str, new: object) -> None:
+    """Any line anywhere in the two files is still in them afterwards, whether or not its group changed; and a second run changes nothing.
+
+    Headings in the summary are its structure, and made anew.
+    """
+    lines = FILES[path].decode().split("\n")
+    plain = [(form.lstrip("#") if path == "memory_summary.md" else form, at) for form, at in added]
+    for number, (form, at) in enumerate(plain):
+        lines.insert(1 + at % len(lines), form.format(f"no{number}"))
+    rows = [*ROWS, kept("c", task("Ship it", failures=[bullet("`x` failed -> `y`")])), *([kept("d", task("New"))] if new else [])]
+
+    draft = made(rows, {**FILES, path: "\n".join(lines).encode()}, FILES)
+
+    found = handbook(draft) + summary(draft)
+    assert [number for number, _ in enumerate(added) if f"Mine no{number}" not in found] == []
+    assert made(rows, draft.files, dropped=draft.dropped).files == draft.files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ SOURCES = st.builds(
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(st.lists(SOURCES, max_size=3, unique_by=lambda each: each.thread), st.lists(st.integers(0, 2), max_size=3, unique=True))
 def test_sessions_and_what_rests_on_them_are_read_back(sources: list[Source], chosen: list[int]) -> None:
     """Whatever signs stand in ids and paths; an entry names all sessions of a task, or some of them."""
@@ -41,6 +42,7 @@ def test_sessions_and_what_rests_on_them_are_read_back(sources: list[Source], ch
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([
     "# Task Group: /srv/a", "scope: x", "applies_to: cwd=/srv/a; reuse_rule=y", "## Task 1: t, success", "### rollout_summary_files",
     "- r.md (cwd=/a, rollout_path=/b, updated_at=c, thread_id=d)", "### keywords", "a, b", "## User preferences", "- p [Task 1]", "  more", "text",
@@ -59,6 +61,7 @@ def test_what_anybody_wrote_stands_as_it_was(lines: list[str]) -> None:
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_a_handbook(text: str) -> None:
     """Reading never fails, nor does writing what was read."""

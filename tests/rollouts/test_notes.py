@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.front_matter import split
@@ -58,6 +58,7 @@ def test_a_note_holds_no_secret() -> None:
     assert key.lower() not in path.lower()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100), st.text(max_size=40))
 def test_any_note_has_a_safe_name_and_is_read_again(text: str, place: str) -> None:
     """Whatever the words: one plain file name, and a place that is everywhere or a full path."""
@@ -69,6 +70,7 @@ def test_any_note_has_a_safe_name_and_is_read_again(text: str, place: str) -> No
     assert note.place == "everywhere" or note.place.startswith("/") or note.place[1:3] in (":\\", ":/")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_a_mark_changes_nothing_else(data: bytes) -> None:
     """Any bytes: the body stays, and the note counts as merged from then on."""

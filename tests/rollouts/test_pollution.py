@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorist.core.messages import Block, Message, Origin, Text, ToolUse, Unknown
-from memorist.rollouts.pollution import polluted, pollutes
+from memorist.rollouts.pollution import pollutes
 
 
 def message(*blocks: Block) -> Message:
@@ -28,7 +28,7 @@ def message(*blocks: Block) -> Message:
 def test_the_web_and_mcp_servers_pollute(block: Block) -> None:
     """By the tool's name, by its namespace, by the kind of the item."""
     assert pollutes(message(block))
-    assert polluted([message(Text(text="hi")), message(block)])
+    assert pollutes(message(Text(text="hi"), block))
 
 
 @pytest.mark.covers("RO-9")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.procedures import common
@@ -61,6 +61,7 @@ def test_a_draft_goes_with_its_sessions_unless_the_user_made_it_theirs() -> None
     assert made(rows, mine, first.files).files[path].endswith(b"Mine.\n")
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from("abcd"), max_size=8), st.lists(st.sampled_from("abcd"), max_size=8))
 def test_the_common_sequence_stands_in_both(first: list[str], second: list[str]) -> None:
     """In order, and as long from either side."""

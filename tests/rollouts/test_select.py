@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.rollouts.select import select
@@ -51,6 +51,7 @@ def test_an_extract_without_content_is_no_session_to_consolidate() -> None:
 
 
 @pytest.mark.covers("RO-5")
+@settings(deadline=None)
 @given(st.permutations([kept(name, uses=uses) for name, uses in zip("abcdef", (0, 0, 2, 1, 1, 0), strict=True)]), st.integers(0, 7))
 def test_the_order_of_the_rows_decides_nothing(rows: list[Kept], limit: int) -> None:
     """The same rows in any order give the same selection, by ascending id."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.context.rows import TABLE
@@ -198,6 +198,7 @@ SUMMARIES = st.builds(
 
 
 @pytest.mark.covers("RO-6")
+@settings(deadline=None)
 @given(SUMMARIES)
 def test_a_summary_is_read_as_it_was_written(given_summary: Summary) -> None:
     """Places, entries, days and topics come back."""
@@ -206,6 +207,7 @@ def test_a_summary_is_read_as_it_was_written(given_summary: Summary) -> None:
 
 
 @pytest.mark.covers("RO-8")
+@settings(deadline=None)
 @given(SUMMARIES, st.integers(0, 500))
 def test_fitting_never_makes_an_entry_up_or_cuts_one(given_summary: Summary, limit: int) -> None:
     """What is left are whole entries of it, in their order, and within the limit wherever anything can be."""
@@ -218,6 +220,7 @@ def test_fitting_never_makes_an_entry_up_or_cuts_one(given_summary: Summary, lim
     assert len(render(cut)) <= max(limit, 160)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_can_be_shown(text: str) -> None:
     """Whatever stands in the file, nothing fails."""

@@ -121,10 +121,11 @@ def summary_file(row: Extracted) -> str:
         "cwd": row.cwd,
         "repository": row.repository,
         "git_branch": row.branch,
+        "outside_content": "yes" if row.outside else "",
         "written_by": row.way,
         "generated_at": moment(row.generated),
     }
-    optional = {"repository", "git_branch"}
+    optional = {"repository", "git_branch", "outside_content"}
     lines = [f"{name}: {_value(value)}" for name, value in head.items() if value or name not in optional]
     return "\n".join([*lines, "", row.rollout_summary.strip()]) + "\n"
 
@@ -165,6 +166,7 @@ def read_summary(path: str, data: bytes) -> Extracted | None:
         cwd=facts.get("cwd", ""),
         repository=facts.get("repository", ""),
         branch=facts.get("git_branch", ""),
+        outside=facts.get("outside_content") == "yes",
     )
 
 

@@ -27,6 +27,7 @@ def compose(handbook: Handbook, present: Summary, touched: Collection[str]) -> S
     order = {group.title: at for at, group in enumerate(handbook.groups)}
     topics = [_topic(group, work, days, known) for group, work in works]
     return Summary(
+        preamble=present.preamble,
         profile=present.profile,
         preferences=tuple(_part(group.title, group.preferences) for group in shown if group.preferences),
         tips=tuple(_part(group.title, tips) for group in shown if (tips := tuple(_tips(group)))),

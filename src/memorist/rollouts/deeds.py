@@ -16,6 +16,7 @@ from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
 from memorist.formats.recorded import Boundary, Entry
 from memorist.rollouts.evidence import pointer
 from memorist.rollouts.meaning import Act, act_of
+from memorist.rollouts.pollution import pollutes
 from memorist.rollouts.raw_memory import Bullet
 from memorist.rollouts.rows import OPEN_LIMIT, day
 from memorist.rollouts.scope import holds_everywhere
@@ -43,7 +44,6 @@ JOINED = 4
 _UNDONE = re.compile(r"--(?:abort|quit|dry-run)\b")
 _ECHOES = ("Sibling tool call errored", "Cancelled: parallel tool call")
 """What a harness says of calls that never ran because another one failed."""
-_WEB = frozenset({"websearch", "webfetch", "web_search", "web_search_call", "browser"})
 _LINK = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _MARKDOWN = re.compile(r"^[#>*\-\s]+|[*`]{1,3}|^\|.*$", re.MULTILINE)
 
@@ -78,6 +78,7 @@ class Gathering:
         if not isinstance(entry, Message) or isinstance(entry, Boundary):
             return
         self.order += 1
+        self.outside = self.outside or pollutes(entry)
         if entry.text[:80].lstrip().startswith(INTERRUPTED):
             self.now.interrupted = True
             self._open.clear()
@@ -166,10 +167,6 @@ class Gathering:
             task.endings.pop()  # it was said on the way
             task.open_ending = False
         action = action_of(call)
-        lower = call.name.lower()
-        self.outside = (
-            self.outside or lower in _WEB or lower.startswith("mcp__") or bool(call.namespace and call.namespace.startswith("mcp"))
-        )
         kind = action.kind if isinstance(action, Runs) else "ask" if isinstance(action, Asks | Proposes) else "file"
         self._open[call.id] = _Open(action, kind)
         if len(self._open) > OPEN_LIMIT:

@@ -71,10 +71,13 @@ def hand_edits(base: Files, present: Files) -> HandEdits:
 
 def _new_topics(base: Summary, present: Summary) -> dict[tuple[str, tuple[str, ...]], Entry]:
     """Lines that the user put into the table of contents: it is made anew, so they become something known."""
-    known = {topic_key(topic.place, topic.text) for topic in base.topics}
-    new = [topic for topic in present.topics if topic_key(topic.place, topic.text) not in known]
-    texts = ((topic.place, " ".join(topic.text.split())) for topic in new)
-    return {(place, key_of(text)): Entry(text=text) for place, text in texts}
+    known = {topic_key(topic.place, topic.text): topic.text.split("\n") for topic in base.topics}
+    found: list[tuple[str, str]] = []
+    for topic in present.topics:
+        was = known.get(topic_key(topic.place, topic.text))
+        lines = [" ".join(topic.text.split())] if was is None else [line for line in topic.text.split("\n") if line not in was]
+        found += [(topic.place, text) for line in lines if (text := line.strip().removeprefix("- ").strip())]
+    return {(place, key_of(text)): Entry(text=text) for place, text in found}
 
 
 def own_entries(summary: Summary, handbook: Handbook, dropped: Collection[str]) -> Handbook:

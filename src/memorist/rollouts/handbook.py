@@ -153,9 +153,11 @@ def render_group(group: Group) -> str:
 def _render_work(work: Work) -> str:
     title = " ".join(work.title.split())
     parts = [f"## Task {work.number}: {title}" + (f", {work.outcome}" if work.outcome else "")]
+    # What is no section stands before the first one, or it would be read as part of the last.
+    parts += [each for each in work.other if not each.startswith("#")]
     parts += ["\n".join([f"### {FILES}", "", *map(_source_line, work.sources)])]
     parts += [f"### {KEYWORDS}\n\n{', '.join(work.keywords)}"] if work.keywords else []
-    return "\n\n".join([*parts, *work.other])
+    return "\n\n".join([*parts, *(each for each in work.other if each.startswith("#"))])
 
 
 def _source_line(source: Source) -> str:

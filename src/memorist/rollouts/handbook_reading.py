@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.dialects.bullets import Section, bullets
+from memorist.auto_memory.dialects.bullets import Section, bullet, bullets
 from memorist.auto_memory.dialects.codex_handbook import FAILURES, KNOWLEDGE, PREFERENCES, Block, blocks
 from memorist.rollouts.artefacts import short_mark
 from memorist.rollouts.handbook import FILES, KEYWORDS, LEFT_OUT, LISTS, MADE, USER, Entry, Group, Handbook, List, Source, Work
@@ -88,7 +88,10 @@ def _with_section(work: Work, part: Section) -> Work:
     name = part.title.casefold()
     entries, loose = bullets(part.lines)
     if name == FILES:
-        return replace(work, sources=(*work.sources, *filter(None, map(_source, [*entries, *loose]))))
+        lines = [line for each in (*entries, *loose) for line in each.split("\n") if line.strip()]
+        found = {line: _source(line) for line in lines}
+        rest = tuple(bullet(line) for line, source in found.items() if source is None)
+        return replace(work, sources=(*work.sources, *filter(None, found.values())), other=(*work.other, *rest))
     if name == KEYWORDS:
         words = (word.strip() for line in (*entries, *loose) for word in line.split(","))
         return replace(work, keywords=tuple(dict.fromkeys(filter(None, words))))
@@ -96,11 +99,10 @@ def _with_section(work: Work, part: Section) -> Work:
 
 
 def _source(text: str) -> Source | None:
-    line = " ".join(text.split("\n"))
-    found = {match[1]: _unquoted(match[2].strip()) for match in _PAIR.finditer(line)}
+    found = {match[1]: _unquoted(match[2].strip()) for match in _PAIR.finditer(text)}
     if not found.get("thread_id"):
         return None
-    path = line.split(" (", 1)[0].strip("` ")
+    path = text.split(" (", 1)[0].strip("` ")
     place = found.get("cwd", ""), found.get("rollout_path", "")
     return Source(path=path, thread=found["thread_id"], updated=found.get("updated_at", ""), cwd=place[0], rollout=place[1])
 

@@ -19,6 +19,7 @@ SUMMARY = "memory_summary.md"
 PROFILE_WORDS = 350
 """Words of the profile at most (codex.md section 1.8)."""
 _OLDER = "older memory topics"
+_COUNT = re.compile(r"\(\d+ entries are left out here for want of room\)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -41,6 +42,8 @@ class Topic(Struct, frozen=True):
 class Summary(Struct, frozen=True, kw_only=True):
     """The whole file."""
 
+    preamble: str = ""
+    """What stands before the first section."""
     profile: str = ""
     preferences: tuple[Part, ...] = ()
     tips: tuple[Part, ...] = ()
@@ -99,20 +102,23 @@ class _Reading:
         elif level > 3:
             self.day = title if _DAY.fullmatch(title) else ""
             self.place = self.place if self.day else title
-        found, _ = bullets(lines)
-        self.topics += [Topic(self.place or EVERYWHERE, self.day, text) for text in found if not text.startswith("(")]
+        found, loose = bullets(lines)
+        texts = [*found, *(line.strip() for line in loose)]
+        self.topics += [Topic(self.place or EVERYWHERE, self.day, text) for text in texts if not _COUNT.fullmatch(text)]
 
 
 def parse(text: str) -> Summary:
     """The summary of a text with plain line ends. Never fails."""
     reading = _Reading()
     body = text.removeprefix(VERSION)
+    preamble = ""
     for part in sections(body):
         if part.level:
             reading.section(part.level, part.title, part.text, part.lines)
         else:
-            reading.other.append([part.text])
+            preamble = part.text.strip("\n")
     return Summary(
+        preamble=preamble,
         profile="\n".join(reading.profile).strip(),
         preferences=tuple(reading.preferences),
         tips=tuple(reading.tips),
@@ -123,7 +129,7 @@ def parse(text: str) -> Summary:
 
 def render(summary: Summary) -> str:
     """The text."""
-    parts = [VERSION, "## User Profile", summary.profile.strip(), "## User preferences", *_parts(summary.preferences)]
+    parts = [VERSION, summary.preamble, "## User Profile", summary.profile.strip(), "## User preferences", *_parts(summary.preferences)]
     parts += ["## General Tips", *_parts(summary.tips), "## What's in Memory", *_topics(summary.topics)]
     if summary.left_out:
         parts.append(f"- ({summary.left_out} entries are left out here for want of room)")
@@ -179,7 +185,7 @@ def fitted(summary: Summary, limit: int, size: Callable[[str], int]) -> Summary:
         else:
             low = middle + 1
     found = _without(summary, low)
-    return found if size(render(found)) <= limit else replace(found, profile="", other=())
+    return found if size(render(found)) <= limit else replace(found, preamble="", profile="", other=())
 
 
 def _count(summary: Summary) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from memorist.core.messages import Message, ToolUse, Unknown
 
@@ -36,8 +35,3 @@ def _is_outside(block: object) -> bool:
 
 def _named(name: str) -> bool:
     return name.lower() in _WEB or _MCP.match(name) is not None
-
-
-def polluted(messages: Iterable[Message]) -> bool:
-    """Whether any message of a session does. It is for ever: nothing takes it back."""
-    return any(map(pollutes, messages))

@@ -130,6 +130,7 @@ def _here(summary: Summary, here: Here) -> Summary:
         preferences=tuple(part for part in summary.preferences if holding(part.place)),
         tips=tuple(part for part in summary.tips if holding(part.place)),
         topics=tuple(topic for topic in summary.topics if holding(topic.place)),
+        preamble="",
         other=(),
     )
 

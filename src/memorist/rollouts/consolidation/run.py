@@ -123,7 +123,8 @@ class _Run:
             tree = read_folder(self._files, self._folder)
             base = self._baseline.files()
         self._remarks += [*tree.passed, *([self._baseline.damaged] if self._baseline.damaged else [])]
-        chosen = select(rows, limit=settings.consolidated, unused_days=settings.unused_days, now=clock.now())
+        clean = [row for row in rows if not (settings.pollutes and row.extracted.outside)]
+        chosen = select(clean, limit=settings.consolidated, unused_days=settings.unused_days, now=clock.now())
         if not chosen and not emptied and any(path.startswith("rollout_summaries/") for path in base):
             return Consolidation(outcome="empty", why=_EMPTY, remarks=tuple(self._remarks))
         given = Given(
