@@ -190,7 +190,7 @@ class Memorist:
 
     def _memory_of(self, project: str, host: Host) -> AutoMemory | None:
         """The memory of a session's project; None for a session without one, and on a machine whose disk does not outlive it."""
-        return self.memory(project) if project and self.settings.auto_memory.enabled and not host.remote else None
+        return self.memory(project) if project and self.settings.remembers and not host.remote else None
 
     def memory(self, project: str) -> AutoMemory:
         """The memory of a project, by any folder of its repository. Raises SettingsError for an unsafe `auto_memory.directory`."""

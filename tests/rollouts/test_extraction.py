@@ -10,7 +10,8 @@ import pytest
 
 from memorist.core.messages import Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable, UnreadableSession
-from memorist.forks.spec import Receipt
+from memorist.forks.governor import Refusal
+from memorist.forks.spec import ForkSpec, Outcome, Receipt
 from memorist.ports import Request
 from memorist.rollouts.extraction.run import StageMeans, extract
 from memorist.rollouts.raw_memory import parse
@@ -43,6 +44,13 @@ def means(script: Script, **about: Any) -> tuple[StageMeans, ScriptedModel, list
     window = about.pop("window", 200_000)
     model = ScriptedModel(script, window=window)
     return StageMeans(files=MemoryFiles(), clock=FrozenClock(), model=model, record=kept.append, **about), model, kept
+
+
+class Miser:
+    """Lets nothing run."""
+
+    def ask(self, spec: ForkSpec, model: str) -> Refusal:
+        return Refusal(why="today's budget of requests is spent")
 
 
 def sent(model: ScriptedModel) -> list[str]:
@@ -120,12 +128,16 @@ async def test_an_absent_model_is_tried_later_and_at_last_replaced(tmp_path: Pat
 
 @pytest.mark.covers("SG-1")
 async def test_a_spent_budget_asks_no_model(tmp_path: Path) -> None:
-    """Where the budget says no, nothing is sent, structure serves, and the reason is kept."""
-    given, model, kept = means([GOOD], refused=lambda: "today's budget of requests is spent")
-    made = await extract(talk().thread(tmp_path / "s.jsonl"), given)
+    """Where the budget says no, nothing is sent: the session waits for another day, and at the last attempt structure serves, with the reason."""
+    thread = talk().thread(tmp_path / "s.jsonl")
+    given, model, kept = means([GOOD], governor=Miser())
+    with pytest.raises(ModelUnavailable, match="today's budget of requests is spent"):
+        await extract(thread, given)
+    made = await extract(thread, means([GOOD], governor=Miser(), final=True)[0])
 
     assert (made.way, made.problem) == ("structural", "today's budget of requests is spent")
-    assert (model.requests, kept) == ([], [])
+    assert model.requests == []
+    assert [receipt.outcome for receipt in kept] == [Outcome.BLOCKED]
 
 
 @pytest.mark.covers("RO-4")

@@ -130,14 +130,14 @@ def count_uses(state: State, cited: Sequence[str]) -> list[str]:
 
 
 def prune(state: State, unused_days: int, *, limit: int = PRUNED) -> list[str]:
-    """Remove the stalest extracts that are neither consolidated nor were used or changed for that long; gives their threads.
+    """Remove the stalest extracts that are neither consolidated nor were used, changed or made for that long; gives their threads.
 
     Their jobs stay, so that they are not extracted again until they grow. Failures of that age go too.
     """
     before = state.now() - unused_days * _DAY
     with state.transaction():
         rows = state.read(
-            "select thread from extracts where selected = 0 and coalesce(last_use, updated) < :before"
+            "select thread from extracts where selected = 0 and coalesce(last_use, updated) < :before and generated < :before"
             " order by coalesce(last_use, updated), thread limit :limit",
             {"before": before, "limit": limit},
         )

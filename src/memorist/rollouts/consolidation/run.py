@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.errors import StoreError
-from memorist.forks.run import run_fork
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor, Ungoverned
 from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, Receipt
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
@@ -66,6 +67,7 @@ class ConsolidationMeans(Struct, frozen=True, kw_only=True):
     """None: by structure alone."""
     limits: ForkLimits = LIMITS
     settings: RolloutsSettings = RolloutsSettings()
+    governor: Governor = Ungoverned()
     record: Callable[[Receipt], None] = lambda _: None
 
 
@@ -248,7 +250,8 @@ class _Run:
             limits=self._means.limits,
             given=(self._folder / HANDBOOK, self._folder / SUMMARY),
         )
-        running = run_fork(spec, model=model, files=overlay, clock=self._means.clock, record=self._means.record)
+        means = self._means
+        running = run_governed(spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=means.record)
         return overlay, await self._beside_heartbeat(running)
 
     async def _beside_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:

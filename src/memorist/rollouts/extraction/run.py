@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from memorist.core.tokens import estimate_text, family_factor
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
-from memorist.forks.run import run_fork
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor, Ungoverned
 from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Outcome, Receipt
 from memorist.ports import Clock, Files, Model, Reply, Request
 from memorist.prompts.load import load
@@ -33,10 +34,6 @@ OUTPUT_SHARE = 4
 WHY = "a finished session is to become memory"
 
 
-def _may() -> str:
-    return ""
-
-
 class StageMeans(Struct, frozen=True, kw_only=True):
     """What stage one works with."""
 
@@ -47,8 +44,8 @@ class StageMeans(Struct, frozen=True, kw_only=True):
     limits: ForkLimits = ForkLimits()
     record: Callable[[Receipt], None] = lambda _: None
     """Keeps a receipt, of failed requests too (FK-8)."""
-    refused: Callable[[], str] = _may
-    """Asked before each request: why the model may not be asked now (its budget is spent); empty where it may."""
+    governor: Governor = Ungoverned()
+    """Asked before each request: whether its budget allows it."""
     final: bool = False
     """True takes the structural way also where the model is only unavailable: the attempts are used up, and the session must not be lost."""
 
@@ -156,8 +153,6 @@ class _Reading:
             chosen = rows.select(left, self._factor)
             if not chosen.shown:
                 return GivenUp("the model's window holds none of the session")
-            if refused := self._means.refused():
-                return GivenUp(refused)
             asked = replace(part, evidence=chosen.text, before=before)
             receipt = await self._ask(asked)
             if isinstance(self._model.error, ContextTooLong):
@@ -166,6 +161,8 @@ class _Reading:
                 if shrinks > SHRINKS or room < SMALLEST:
                     return GivenUp(f"the session does not fit the model's window, however little of it is sent: {receipt.said}")
                 continue
+            if receipt.outcome is Outcome.BLOCKED:
+                return GivenUp(receipt.said, later=True)
             if receipt.outcome not in (Outcome.UNCHANGED, Outcome.OVER_LIMIT):
                 return GivenUp(receipt.said or "the model gave no answer", later=not isinstance(self._model.error, ModelRefused))
             self._calibrate(asked)
@@ -195,4 +192,7 @@ class _Reading:
             edits=EditWay.ANSWER,
             schema=SCHEMA,
         )
-        return await run_fork(spec, model=self._model, files=self._means.files, clock=self._means.clock, record=self._means.record)
+        means = self._means
+        return await run_governed(
+            spec, model=self._model, files=means.files, clock=means.clock, governor=means.governor, record=means.record
+        )

@@ -45,6 +45,7 @@ async def work_together(means: Means, address: str, stop: asyncio.Event, *, pace
 
 async def sweep(means: Means, queue: TaskQueue) -> None:
     """Put in the queue what is due and what the dead left. What waits there already is not put there twice. Raises StoreError."""
+    means.look()
     prune(means.state, means.settings.unused_days)
     await queue.recover()
     for thread in eligible_threads(means):

@@ -33,6 +33,10 @@ BEATS = 4
 T = TypeVar("T")
 
 
+def _nowhere() -> None:
+    """No sessions are looked for: others put them into the database."""
+
+
 class Means(Struct, frozen=True, kw_only=True):
     """What a worker works with."""
 
@@ -45,6 +49,10 @@ class Means(Struct, frozen=True, kw_only=True):
     """Hears of everything that ends or has to wait."""
     current: str = ""
     """Id of the session that is running, which is left alone."""
+    look: Callable[[], None] = _nowhere
+    """Looks for sessions that came or changed; called before each round. May raise StoreError."""
+    only: frozenset[str] | None = None
+    """Ids of the sessions that may be extracted; None: all."""
 
 
 def worker_name() -> str:
@@ -56,7 +64,7 @@ def eligible_threads(means: Means) -> list[Thread]:
     """The sessions that may be extracted now, newest first. Raises StoreError."""
     found = standings(means.state, behind=True, limit=means.settings.scan)
     verdicts = judge_all(found, means.settings, now=means.state.now(), current=means.current)
-    return [verdict.thread for verdict in verdicts if verdict.eligible]
+    return [verdict.thread for verdict in verdicts if verdict.eligible and (means.only is None or verdict.thread.id in means.only)]
 
 
 async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None, once: bool = False) -> None:
@@ -82,6 +90,7 @@ async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None,
 
 async def one_round(means: Means, worker: str, *, at_once: int | None = None) -> None:
     """Extract what is eligible, as many at a time as may run, and then consolidate. Raises StoreError."""
+    means.look()
     prune(means.state, means.settings.unused_days)
     waiting = deque(eligible_threads(means))
 
