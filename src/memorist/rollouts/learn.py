@@ -14,6 +14,7 @@ from memorist.rollouts.handbook_reading import read_entry
 from memorist.rollouts.places import place
 from memorist.rollouts.raw_memory import Bullet, Outcome, Task, parse
 from memorist.safety.data import neutralise
+from memorist.safety.granting import grants
 from memorist.safety.hidden import visible
 from memorist.safety.orders import signs_of_orders
 from memorist.safety.secrets import redact
@@ -54,7 +55,7 @@ class Learnt(Struct, frozen=True, kw_only=True):
     works: tuple[Done, ...] = ()
     facts: tuple[Fact, ...] = ()
     withheld: int = 0
-    """Claims left out because they read like orders planted for an agent (SF-2)."""
+    """Claims left out because they read like orders planted for an agent, or give leave in the user's name without the user's words (SF-2)."""
 
 
 def learn(rows: Iterable[Kept], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()) -> tuple[Learnt, ...]:
@@ -94,7 +95,7 @@ def _facts(task: Task, row: Extracted, title: str) -> tuple[list[Fact], int]:
     facts, withheld = [], 0
     for name in LISTS:
         for each in _bullets(task, name):
-            if _ordering(each.text):
+            if _ordering(each.text) or (each.proof != "said" and grants(each.text)):
                 withheld += 1
                 continue
             text = _clean(absolute(each.text, float(row.updated)))
