@@ -107,8 +107,7 @@ class PastSessions:
         self.settings = settings
         self.layout = Layout(Path(settings.home).expanduser().absolute())
         self.clock = clock or SystemClock()
-        self.consolidation: Consolidation | None = None
-        """What the last consolidation did."""
+        self._consolidated: Consolidation | None = None
         self._files = files or DiskFiles()
         self._environment = os.environ if environment is None else environment
         self._given = model
@@ -128,6 +127,11 @@ class PastSessions:
 
     def _heard(self, news: RateNews) -> None:
         heard(self._database, news, now=self.clock.now(), settings=self.settings.spend)
+
+    @property
+    def consolidation(self) -> Consolidation | None:
+        """What the last consolidation did; None when none ran."""
+        return self._consolidated
 
     @property
     def terms(self) -> Terms:
@@ -200,10 +204,10 @@ class PastSessions:
             record=record,
         )
         try:
-            self.consolidation = await consolidate_folder(means, kept(self.state), _Alive(mine))
+            made = self._consolidated = await consolidate_folder(means, kept(self.state), _Alive(mine))
         finally:
             governor.give_up()
-        return self.consolidation.selected
+        return made.selected
 
     def means(self, rollouts: RolloutsSettings, told: Callable[[Told], None], *, terms: Terms | None = None) -> Means:
         """What a worker works with."""
@@ -259,8 +263,7 @@ class PastSessions:
                     waits.append(Failed(refused.key, refused.reason or refused.why))
             told(what)
 
-        self.consolidation = None
-        # A failed attempt is tried again at once where a person asks for it.
+        self._consolidated = None
         terms = replace(self.terms, cooldown_seconds=0)
         await one_round(replace(plan.means, told=hear, terms=terms), worker_name())
         extracts = [each for each in done if each.kind == "extract"]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
-import types
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from memorist.cli import worker as command
 from memorist.cli.main import commands
 from memorist.errors import MemoristError, ModelUnavailable, SettingsError
+from memorist.past_sessions import PastSessions
+from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.working import Stages
-from memorist.settings import Settings
 from memorist.store.rollouts import keep_threads, kept
-from memorist.store.state import State, open_sqlite_state
+from memorist.store.state import open_sqlite_state
 from memorist.store.thread import Thread
 from rollouts.stages import Scripted
 
@@ -43,16 +41,14 @@ def test_a_password_in_the_setting_is_not_shown(setting: str, without: str, monk
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with two finished sessions, and stages that follow a script; `broken` fails."""
 
-    def stages(settings: Settings, state: State) -> Stages:
-        scripted = Scripted(state)
+    def stages(past: PastSessions, rollouts: RolloutsSettings) -> Stages:
+        scripted = Scripted(past.state)
         scripted.broken = {"broken": ModelUnavailable("overloaded")}
         return Stages(scripted.extract, scripted.consolidate)
 
-    module = types.ModuleType("scripted_stages")
-    monkeypatch.setattr(module, "stages", stages, raising=False)
-    monkeypatch.setitem(sys.modules, "scripted_stages", module)
-    monkeypatch.setattr(command, "STAGES", "scripted_stages")
+    monkeypatch.setattr(PastSessions, "stages", stages)
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
     state = open_sqlite_state(tmp_path / "state.sqlite")
     yesterday = int(time.time()) - 86_400
     keep_threads(

@@ -50,6 +50,7 @@ class Miser:
     """Lets nothing run."""
 
     def ask(self, spec: ForkSpec, model: str) -> Refusal:
+        del spec, model
         return Refusal(why="today's budget of requests is spent")
 
 

@@ -9,23 +9,18 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import import_module
-from pathlib import Path
 
 import click
 import msgspec
 
-from memorist.clock import SystemClock
 from memorist.configuration import load_settings
-from memorist.rollouts.work.run import Means, work
-from memorist.rollouts.working import Done, Pace, Stages, Told, terms_of
+from memorist.past_sessions import PastSessions, past_sessions
+from memorist.rollouts.work.run import work
+from memorist.rollouts.working import Done, Pace, Told, terms_of
 from memorist.settings import Settings
 from memorist.store.jobs import exhausted
-from memorist.store.layout import Layout
-from memorist.store.opening import open_state, shared
-from memorist.store.state import State, remarks
-
-STAGES = "memorist.rollouts.run"
-"""Module whose `stages(settings, state)` gives the two stages."""
+from memorist.store.opening import shared
+from memorist.store.state import remarks
 
 
 @click.command()
@@ -34,14 +29,16 @@ STAGES = "memorist.rollouts.run"
     "--at-once", type=click.IntRange(1, 128), default=None, help="Jobs at the same time in this process. [default: rollouts.running]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each job that ends or has to wait.")
-def worker(once: bool, at_once: int | None, as_json: bool) -> None:
+@click.option(
+    "--settings-from-stdin", "piped", is_flag=True, hidden=True, help="Take the settings as JSON, from the engine that starts it."
+)
+def worker(once: bool, at_once: int | None, as_json: bool, piped: bool) -> None:
     """Turn finished sessions into memory, until stopped.
 
     One machine, or many that share a database: see the setting `state`. With several workers no more sessions are extracted at once than
     `rollouts.running` says. Stopped with Ctrl-C or SIGTERM, it gives back what it is at.
     """
-    settings = load_settings(os.environ).settings
-    state = open_state(settings.state, Layout(Path(settings.home).expanduser()).database)
+    settings = msgspec.json.decode(sys.stdin.buffer.read(), type=Settings) if piped else load_settings(os.environ).settings
     failed: list[Done] = []
 
     def told(what: Told) -> None:
@@ -49,31 +46,31 @@ def worker(once: bool, at_once: int | None, as_json: bool) -> None:
             failed.append(what)
         click.echo(msgspec.json.encode(what).decode() if as_json else _line(what))
 
-    try:
-        for remark in remarks(state):
-            click.echo(f"memorist: {remark}; `memorist rollouts sync` takes up what the files hold", err=True)
-        asyncio.run(_run(settings, state, told, once=once, at_once=at_once))
-        for job in exhausted(state):
-            click.echo(f"not tried again: {job.key}, {job.attempts} attempts, the last: {job.last_error}", err=True)
-    finally:
-        state.close()
+    asyncio.run(_run(settings, told, once=once, at_once=at_once))
     if once and failed:
         sys.exit(1)
 
 
-async def _run(settings: Settings, state: State, told: Callable[[Told], None], *, once: bool, at_once: int | None) -> None:
+async def _run(settings: Settings, told: Callable[[Told], None], *, once: bool, at_once: int | None) -> None:
+    async with past_sessions(settings) as past:
+        for remark in remarks(past.state):
+            click.echo(f"memorist: {remark}; `memorist rollouts sync` takes up what the files hold", err=True)
+        await _work(past, told, once=once, at_once=at_once)
+        for job in exhausted(past.state):
+            click.echo(f"not tried again: {job.key}, {job.attempts} attempts, the last: {job.last_error}", err=True)
+
+
+async def _work(past: PastSessions, told: Callable[[Told], None], *, once: bool, at_once: int | None) -> None:
     stop, pace = asyncio.Event(), Pace()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    stages: Stages = import_module(STAGES).stages(settings, state)
-    rollouts, many = settings.rollouts, shared(settings.state)
-    terms = terms_of(rollouts, lease=pace.lease if many else None)
-    means = Means(state=state, settings=rollouts, terms=terms, stages=stages, clock=SystemClock(), told=told)
+    rollouts, many = past.settings.rollouts, shared(past.settings.state)
+    means = past.means(rollouts, told, terms=terms_of(rollouts, lease=pace.lease if many else None))
     number_at_once = at_once or rollouts.running
     if many:
         # Loaded only here: it needs the extra `postgres`.
         together = import_module("memorist.rollouts.many.run").work_together
-        await together(means, settings.state, stop, pace=pace, at_once=number_at_once, once=once)
+        await together(means, past.settings.state, stop, pace=pace, at_once=number_at_once, once=once)
     else:
         await work(means, stop, at_once=number_at_once, once=once)
 

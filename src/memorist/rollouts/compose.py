@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from memorist.rollouts.handbook import EVERYWHERE, LISTS, SOMEWHERE, Entry, Group, Handbook, Work, own_tags, tasks_of
 from memorist.rollouts.merging import OLDER, newest
 from memorist.rollouts.overview import Part, Summary, Topic
+from memorist.rollouts.raw_memory import REPORTED
 
 RECENT_DAYS = 3
 """Days on which something was worked on that count as recent (codex.md section 1.8)."""
@@ -58,16 +59,20 @@ def _part(title: str, entries: tuple[Entry, ...]) -> Part:
 
 
 def _tips(group: Group) -> Iterator[Entry]:
-    """What is known and what failed, by turns, each as useful as the other."""
+    """What is known and what failed, by turns, each as useful as the other; not what an agent said of its own work."""
     own = [entry for name in LISTS[1:] for entry in group.entries(name) if entry.by != "sessions"]
     yield from own
-    rest = [[entry for entry in group.entries(name) if entry.by == "sessions" and len(entry.text) <= TIP] for name in LISTS[1:]]
+    rest = [[entry for entry in group.entries(name) if _is_tip(entry)] for name in LISTS[1:]]
     left = max(0, TIPS - len(own))
     for at in range(max(map(len, rest), default=0)):
         for entries in rest:
             if at < len(entries) and left > 0:
                 left -= 1
                 yield entries[at]
+
+
+def _is_tip(entry: Entry) -> bool:
+    return entry.by == "sessions" and len(entry.text) <= TIP and not entry.text.startswith(REPORTED)
 
 
 def _topic(group: Group, work: Work, days: list[str], known: dict[tuple[str, str], str]) -> Topic:

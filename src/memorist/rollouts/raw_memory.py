@@ -25,6 +25,8 @@ Proof = Literal["said", "proved", "inferred"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PROOFS: tuple[Proof, ...] = get_args(Proof)
+REPORTED = "The agent reported: "
+"""Before the agent's own last words: what nobody checked."""
 UNKNOWN = "unknown"
 """The folder of a session that names none."""
 

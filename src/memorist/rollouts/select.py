@@ -12,8 +12,8 @@ _DAY = 86_400
 def select(rows: Iterable[Kept], *, limit: int, unused_days: int, now: float) -> tuple[Kept, ...]:
     """The selection in ascending order of the sessions' ids, so that a change of rank alone changes no file.
 
-    Left out are extracts without content, and those last cited (or, if never, last changed or extracted: an old session that was imported lately is new here) longer than `unused_days` before `now` (seconds since
-    the epoch). More than `limit` are ranked by uses, last use or change, last change, id.
+    Left out are extracts without content, and those last cited (or, if never, last changed or extracted: an old session that was imported lately is
+    new here) longer than `unused_days` before `now` (seconds since the epoch). More than `limit` are ranked by uses, last use or change, last change, id.
     """
     cutoff = now - unused_days * _DAY
     fit = [row for row in rows if not row.extracted.empty and max(_touched(row), row.extracted.generated) >= cutoff]

@@ -8,7 +8,10 @@ from msgspec import Struct
 
 
 class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which sessions become memory, and how much work that may be. Whether it is done by itself is `long_term`. Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9."""
+    """Which sessions become memory, and how much work that may be. Whether it is done by itself is `long_term`.
+
+    Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9.
+    """
 
     form: Literal["full", "lean"] = "full"
     """`full` keeps MEMORY.md, memory_summary.md and skills; `lean` one summary under `lean_bytes`."""

@@ -16,7 +16,7 @@ from memorist.rollouts.cleaning import cleaned
 from memorist.rollouts.deeds import Gathering
 from memorist.rollouts.evidence import pointer
 from memorist.rollouts.meaning import Act
-from memorist.rollouts.raw_memory import UNKNOWN, Bullet, Outcome, RawMemory, Task, render
+from memorist.rollouts.raw_memory import REPORTED, UNKNOWN, Bullet, Outcome, RawMemory, Task, render
 from memorist.rollouts.scope import own_scope, project_of
 from memorist.rollouts.summary import files_text, steps_of, summary_of
 from memorist.rollouts.task_note import CHECKS, SHIPPING, Run, TaskNote
@@ -205,7 +205,7 @@ def _proved(text: str, at: int, note: TaskNote) -> Bullet:
 def _reported(note: TaskNote) -> list[Bullet]:
     """The agent's last words, as what they are."""
     found = [(text, at) for text, at in note.endings if len(text) >= REPORT]
-    return [Bullet(text=f"The agent reported: {text}", proof="inferred", date=note.date, evidence=pointer(at)) for text, at in found]
+    return [Bullet(text=f"{REPORTED}{text}", proof="inferred", date=note.date, evidence=pointer(at)) for text, at in found]
 
 
 def _references(note: TaskNote, cwd: str) -> tuple[Bullet, ...]:
