@@ -23,7 +23,8 @@ from memorist.rollouts.extraction.run import StageMeans, extract
 from memorist.rollouts.folder.run import read_folder
 from memorist.rollouts.rebuild import rebuild
 from memorist.rollouts.settings import RolloutsSettings
-from memorist.rollouts.sources.run import Found, Passed, Place, find, remember, remembered, usual_places
+from memorist.rollouts.sources.run import Found, Place, find, remember, remembered, usual_places
+from memorist.rollouts.synced import Failed, Synced
 from memorist.rollouts.work.run import Means, eligible_threads, one_round, worker_name
 from memorist.rollouts.working import Done, Stages, Told, Waits, terms_of
 from memorist.settings import Settings
@@ -40,35 +41,6 @@ from memorist.store.thread import Extracted, Thread
 
 ALL_AGES = 36_500
 """Days that stand for any age."""
-
-
-class Failed(Struct, frozen=True):
-    """A session that could not be extracted now."""
-
-    thread: str
-    why: str
-
-
-class Synced(Struct, frozen=True, kw_only=True):
-    """What one sync did. `found` counts sessions, old and new; `claimed` those that were worked on; `consolidated` those that the files hold afterwards, 0
-    where they did not change.
-    """
-
-    found: int
-    eligible: int
-    claimed: int
-    extracted: int
-    no_op: int
-    failed: tuple[Failed, ...]
-    consolidated: int
-    seconds: float
-    passed: tuple[Passed, ...] = ()
-    """Files that do not become memory, and why."""
-    waits: tuple[Failed, ...] = ()
-    """Sessions, or the consolidation (`global`), that could not be claimed, and why."""
-    way: str = ""
-    """How the files were made: by `model` or `structural`."""
-    remarks: tuple[str, ...] = ()
 
 
 class Plan(Struct, frozen=True):

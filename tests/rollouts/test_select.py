@@ -32,16 +32,17 @@ def test_use_comes_before_recency() -> None:
 
 @pytest.mark.covers("RO-5")
 def test_what_nobody_used_for_long_is_left_out() -> None:
-    """Thirty days since the last use, or since the session where it was never used; the border counts."""
+    """Thirty days since the last use, or, where it was never used, since the session or its extraction; the border counts."""
     border = NOW - 30 * DAY
     rows = [
         kept("fresh", updated=border),
         kept("old", updated=border - 1),
         kept("once", uses=9, last_use=border - 1),
         kept("again", updated=0, uses=1, last_use=border),
+        Kept(extracted=Extracted(thread="imported", updated=0, raw_memory="x", generated=border)),
     ]
 
-    assert chosen(rows) == ["again", "fresh"]
+    assert chosen(rows) == ["again", "fresh", "imported"]
 
 
 @pytest.mark.covers("RO-5")

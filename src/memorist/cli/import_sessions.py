@@ -14,8 +14,9 @@ from memorist.cli.rollouts.group import opened
 from memorist.cli.rollouts.sync import as_object, lines, run_sync, sessions_option
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.models.prices import MILLION, lookup, merged, shipped
-from memorist.past_sessions import ALL_AGES, PastSessions, Plan, Synced
+from memorist.past_sessions import ALL_AGES, PastSessions, Plan
 from memorist.rollouts.evidence import budget
+from memorist.rollouts.synced import Synced
 from memorist.store.thread import Thread
 
 WINDOW = 200_000

@@ -137,7 +137,7 @@ def prune(state: State, unused_days: int, *, limit: int = PRUNED) -> list[str]:
     before = state.now() - unused_days * _DAY
     with state.transaction():
         rows = state.read(
-            "select thread from extracts where selected = 0 and coalesce(last_use, updated) < :before and generated < :before"
+            "select thread from extracts where selected = 0 and updated < :before and coalesce(last_use, generated) < :before"
             " order by coalesce(last_use, updated), thread limit :limit",
             {"before": before, "limit": limit},
         )

@@ -12,7 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from memorist.cli import show
 from memorist.cli.rollouts.group import opened
-from memorist.past_sessions import PastSessions, Plan, Synced
+from memorist.past_sessions import PastSessions, Plan
+from memorist.rollouts.synced import Synced
 from memorist.rollouts.working import Done, Told
 
 SHOWN = 5
