@@ -34,6 +34,8 @@ BENCHES = {
     "manifest": "manifest",
     "spend": "spending",
     "dream": "dream",
+    "rollouts-stage-one": "rollouts_stage_one",
+    "rollouts": "rollouts",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

@@ -127,7 +127,7 @@ class DiskFiles:
     def facts(self, path: Path) -> FileFacts | None:
         """What is at the path, links not followed; None when there is nothing. Raises StoreError."""
         try:
-            found = path.lstat()
+            found = os.lstat(path)  # a third faster than Path.lstat, and asked for every name that is watched
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -224,6 +224,13 @@ def discard(files: Files, path: Path) -> None:
     """Delete a file where there is one. Raises StoreError."""
     with contextlib.suppress(FileNotFoundError):
         files.remove(path)
+
+
+def discard_leftovers(folder: Path) -> None:
+    """Delete what killed writers left in a folder that is written under a lock, which the caller holds. Raises StoreError."""
+    with contextlib.suppress(FileNotFoundError), _refusals("delete in", folder):
+        for path in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
+            path.unlink(missing_ok=True)
 
 
 def _facts(found: os.stat_result) -> FileFacts:
