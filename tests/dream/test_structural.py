@@ -192,6 +192,8 @@ def test_contradictions_are_told_and_not_settled() -> None:
 
     assert not done.changes
     assert {(each.path, each.beside) for each in done.questions} == {("a.md", "b.md"), ("c.md", "d.md"), ("g.md", "h.md")}
+    pinned = files | {"c.md": files["c.md"].replace(b"type: project", b"type: project\npinned: true")}
+    assert "d.md" in {each.path for each in planned(pinned, changed=changed).questions}
     again = planned(files, changed=changed, asked=[each.mark for each in done.questions])
     assert not again.questions
     files["d.md"] = data("The port is 9091", name="d")

@@ -78,8 +78,13 @@ def _gutted(written: Sequence[Change], before: Mapping[str, bytes], left: frozen
     return sum(2 * len(words - left) > len(words) for words in had)
 
 
+def most_retired(present: int, settings: DreamSettings) -> int:
+    """How many of so many memories a model may take out in one dream."""
+    return min(settings.retired, max(FEW, present // SHARE))
+
+
 def _too_many(gone: int, present: int, settings: DreamSettings) -> str:
-    most = min(settings.retired, max(FEW, present // SHARE))
+    most = most_retired(present, settings)
     return f"it would take out {gone} of {present} memories, and at most {most} may go in one dream" if gone > most else ""
 
 

@@ -125,10 +125,14 @@ def _whole(one: Known, other: Known) -> bool:
 
 
 def _question(one: Known, other: Known, how: str) -> Question:
-    loser, winner = sorted((one, other), key=lambda each: (-_RANK[each.topic.provenance.trust], each.at, each.topic.path))
+    loser, winner = sorted(
+        (one, other), key=lambda each: (each.topic.pinned, -_RANK[each.topic.provenance.trust], each.at, each.topic.path)
+    )
     better = "newer" if winner.at > loser.at else "better founded"
     if _RANK[winner.topic.provenance.trust] < _RANK[loser.topic.provenance.trust]:
         better = "better founded"
+    if winner.topic.pinned and not loser.topic.pinned:
+        better = "pinned"
     why = f"it {how if how == 'contradicts' else 'seems to say the same as'} {winner.topic.path} ({moment(winner.at)[:10]}), which is {better}"
     return Question(path=loser.topic.path, why=why, beside=winner.topic.path, mark=_mark(loser.topic, encode(winner.topic.text())))
 

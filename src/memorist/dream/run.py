@@ -16,7 +16,7 @@ from memorist.auto_memory.changes import headline
 from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.index import Uses
 from memorist.auto_memory.topic import moment
-from memorist.dream.checks import Made, made
+from memorist.dream.checks import Made, made, most_retired
 from memorist.dream.gates import Host, Known, Look, Open, Shut, judge, others
 from memorist.dream.gather import found
 from memorist.dream.journal import Dreamt, counted
@@ -228,7 +228,9 @@ class Dream:
             label=LABEL,
             why=why,
             digest=material.text,
-            instruction=task(load("dream/dream"), folder, now=self._clock.now(), retired=min(self._settings.retired, len(prepared.shown))),
+            instruction=task(
+                load("dream/dream"), folder, now=self._clock.now(), retired=most_retired(len(prepared.after()), self._settings)
+            ),
             permission=FolderAccess(folder=folder, read_anywhere=False),
             limits=self._means.limits,
             given=tuple(folder / path for path in material.paths),

@@ -163,10 +163,10 @@ def alive(holder: Holder) -> bool:
         return False
     try:
         os.kill(holder.pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
-    except (PermissionError, OverflowError):
-        return holder.pid < 2**31
+    except PermissionError:
+        pass  # another user's process, which is there
     now = started(holder.pid)
     return not (holder.started and now) or holder.started == now
 
