@@ -34,6 +34,7 @@ from memorist.events import Listener
 from memorist.flags.run import Flags, Source, file_source
 from memorist.journal import Journal, Named, World
 from memorist.models.choose import open_model
+from memorist.models.limits import RateNews, listen_to
 from memorist.playback import Playback
 from memorist.ports import Clock, Files, Model
 from memorist.session import Session
@@ -41,6 +42,7 @@ from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
 from memorist.skills.run import SkillSearch, places_of
+from memorist.spend.run import heard
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
@@ -81,6 +83,7 @@ class Memorist:
         self._files = files or DiskFiles()
         source = file_source(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._chosen(model)
+        listen_to(self._model, self._provider_said)
         self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
         """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
@@ -92,6 +95,11 @@ class Memorist:
         if model is None or isinstance(model, str):
             return open_model(model or self.settings.model, self.settings.models, clock=self._clock), True
         return model, False
+
+    def _provider_said(self, news: RateNews) -> None:
+        """A provider spoke of its rate limits: all processes of this home hold back their background work by it."""
+        if self._database is not None:
+            heard(self._database, news, now=self._clock.now(), settings=self.settings.spend)
 
     async def open(
         self,

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
 from memorist.auto_memory.run import AutoMemory
+from memorist.compaction.asking.run import Asking
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.context.rollback import is_turn
@@ -31,10 +32,11 @@ from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Due, Host, allowed
 from memorist.settings import Settings
 from memorist.skills.called import CalledSkills
+from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
-from memorist.store.sessions import keep_receipt, keep_session
+from memorist.store.sessions import keep_session
 from memorist.store.transcript import TranscriptWriter
 from memorist.store.uses import keep_uses
 
@@ -79,6 +81,7 @@ class Journal:
         self._host = replace(host, auto_compact=self.compacts)
         self.following = Following(self._session_memory)
         self._closed = False
+        self._governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
@@ -111,6 +114,7 @@ class Journal:
             model=world.model,
             settings=self._session_memory,
             limits=world.settings.forks,
+            governor=self._governor,
             tell=self.tell,
             keep=self._keep_receipt,
         )
@@ -120,11 +124,20 @@ class Journal:
         return CompactionMeans(
             clock=world.clock,
             files=world.files,
-            model=world.model,
+            asking=self._asking(world.model) if world.model is not None else None,
             settings=world.settings.compaction,
-            forks=world.settings.forks,
             layout=self.layout,
             tell=self.tell,
+        )
+
+    def _asking(self, model: Model) -> Asking:
+        world = self.world
+        return Asking(
+            model=model,
+            files=world.files,
+            clock=world.clock,
+            limits=world.settings.forks,
+            governor=self._governor,
             record=self._record_fork,
         )
 
@@ -140,6 +153,7 @@ class Journal:
             files=world.files,
             model=world.model,
             limits=world.settings.forks,
+            governor=self._governor,
             tell=self.tell,
             record=self._record_fork,
             ready=look.wait,
@@ -151,6 +165,7 @@ class Journal:
             model=world.model,
             settings=world.settings.recall,
             limits=world.settings.forks,
+            governor=self._governor,
             searcher=MemorySearch(memory.folder, world.settings.recall),
             tell=self.tell,
             record=self._record_fork,
@@ -267,7 +282,7 @@ class Journal:
 
     def _keep_receipt(self, receipt: Receipt) -> int:
         self.receipts.append(receipt)
-        return keep_receipt(self.world.database, self.named.id, receipt)
+        return self._governor.keep(receipt)
 
     def _record_fork(self, receipt: Receipt) -> None:
         number = self._keep_receipt(receipt)
@@ -280,6 +295,7 @@ class Journal:
         self._closed = True
         await self.memory.drain(CLOSE_SECONDS)
         await self.memories.close()
+        self._governor.give_up()
         self._transcript.close()
         self.tell(SessionClosed(self.following.messages, self.following.tokens))
         self._events.close()

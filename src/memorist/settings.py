@@ -21,8 +21,10 @@ from memorist.flags.values import SECTIONS, in_force, overridden, remarks
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
 from memorist.recall.settings import RecallSettings
+from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.skills.settings import SkillsSettings
+from memorist.spend.settings import SpendSettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
@@ -53,6 +55,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
+    rollouts: RolloutsSettings = RolloutsSettings()
+    spend: SpendSettings = SpendSettings()
     dream: DreamSettings = DreamSettings()
     flags: FlagsSettings = FlagsSettings()
 

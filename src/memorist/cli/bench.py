@@ -32,6 +32,7 @@ BENCHES = {
     "secrets": "secrets",
     "context": "context",
     "manifest": "manifest",
+    "spend": "spending",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 
