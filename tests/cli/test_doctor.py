@@ -206,6 +206,21 @@ def test_a_damaged_database_is_begun_anew_and_knows_the_sessions(home: Path, dam
 
 
 @pytest.mark.covers("OP-1")
+def test_a_database_that_is_only_out_of_reach_stays(home: Path) -> None:
+    """What is not damage is not mended by beginning anew: here a folder has its name."""
+    for path in home.glob("state.sqlite*"):
+        path.unlink()
+    (home / "state.sqlite").mkdir()
+    (home / "state.sqlite" / "mine").write_text("x", "utf-8")
+
+    status, found = examine("--fix")
+
+    assert status == 1
+    assert any("the database cannot be read" in text for text in of(found, "wrong"))
+    assert (home / "state.sqlite" / "mine").read_text("utf-8") == "x"
+
+
+@pytest.mark.covers("OP-1")
 def test_a_session_that_the_database_does_not_know_is_taken_in(home: Path) -> None:
     """The database against the files, and the files win; a transcript that cannot be read is left and not lost."""
     database = open_database(home / "state.sqlite")

@@ -14,12 +14,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.core.messages import JsonObject
+from memorist.core.messages import JsonObject, Message, Origin, ToolUse
 from memorist.engine import Memorist
 from memorist.errors import ModelUnavailable
 from memorist.events import Event, MagicDocForgotten, MagicDocFound, MagicDocLeft, MagicDocUpdated
 from memorist.forks.request import MARK
 from memorist.forks.spec import Outcome, Receipt
+from memorist.magic_docs.heard import Heard
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.ports import Request
 from memorist.session import Session
@@ -386,6 +387,36 @@ async def test_the_host_may_say_what_was_read_and_a_person_may_say_how(project: 
     await session.close()
 
     assert f"Keep {project / 'SHOP.md'} (The shop) short. {{{{unknown}}}}\n{FRAME}{BODY}".strip() in host.tasks[0]
+
+
+@pytest.mark.covers("MD-2")
+async def test_a_new_process_knows_what_was_read(project: Path) -> None:
+    """The transcript tells what a session read before: its documents are kept on, also those that a command printed."""
+    first = Host(project, model="structural")
+    session = await first.open()
+    await first.turn(session, "Read", project / "SHOP.md")
+    await session.close()
+    await first.engine.close()
+    second = Host(project)
+    again = await second.open()
+    second.messages = first.messages
+    await second.turn(again, "Go on")
+    await again.close()
+
+    assert len(second.tasks) == 1
+    assert 'titled "The shop"' in second.tasks[0]
+
+
+@pytest.mark.covers("MD-2")
+def test_files_that_commands_print_count_as_read() -> None:
+    """`cat` and `sed -n` read as a reading tool does; a command that only names a file does not."""
+    heard = Heard()
+    for number, command in enumerate(("cat docs/A.md", "sed -n 1,20p B.md", "git add C.md", "cat src/x.py")):
+        use = ToolUse(id=str(number), name="Bash", input={"command": command})
+        heard.took(Message(id=str(number), role="assistant", blocks=(use,), origin=Origin.MODEL))
+
+    assert heard.taken() == ("docs/A.md", "B.md")
+    assert heard.taken() == ()
 
 
 WRITER = """

@@ -65,7 +65,7 @@ def _findings(*, fix: bool, reach: bool) -> Iterator[Finding]:
     except MemoristError as error:
         yield Finding("wrong", str(error), "Correct or remove the setting; the rest is checked after that.", "settings")
         return
-    layout = Layout(Path(resolved.settings.home).expanduser())
+    layout = Layout(Path(resolved.settings.home).expanduser().absolute())
     place = Place(resolved=resolved, layout=layout, now=time.time(), fix=fix, reach=reach)
     for area, check in CHECKS:
         try:

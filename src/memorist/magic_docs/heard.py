@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from memorist.context.touched import touched_in
 from memorist.core.messages import Message
 from memorist.magic_docs.header import is_markdown
+from memorist.session_memory.actions import Runs, action_of
 
 MESSAGES_KEPT = 5_000
 """Messages that an update is compared with, as extraction holds them: whole sessions, and the newest part of endless ones."""
@@ -39,7 +40,7 @@ class Heard:
         """Follow one message."""
         self.count += 1
         self._messages.append(message)
-        for path in touched_in([message]):
+        for path in (*touched_in([message]), *_printed(message)):
             self.read(path)
 
     def read(self, path: str) -> None:
@@ -52,3 +53,14 @@ class Heard:
         found = tuple(self._read)
         self._read.clear()
         return found
+
+
+def _printed(message: Message) -> Iterator[str]:
+    """The files that commands print or patch: agents of the rollout family read by `cat` and `sed`."""
+    for use in message.tool_uses:
+        match action_of(use):
+            case Runs(reads=reads, changes=changes):
+                yield from reads
+                yield from (change.path for change in changes)
+            case _:
+                pass

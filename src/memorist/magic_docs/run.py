@@ -92,10 +92,11 @@ class MagicDocs:
         if not settings.enabled or ground is None or not (self._known or self._heard.waiting):
             return
         self._turns += 1
-        due = self._turns >= settings.every_turns
-        self._turns = 0 if due else self._turns
+        if self._turns < settings.every_turns:
+            return
+        self._turns = 0
         upto = self._heard.count  # what comes while it waits is not in this parent's request
-        self._lane.offer(lambda: self._all(ground, parent, upto, due=due), dropped=self._dropped if due and self._known else None)
+        self._lane.offer(lambda: self._all(ground, parent, upto), dropped=self._dropped if self._known else None)
 
     def _dropped(self, outcome: Outcome) -> None:
         """An update that never ran leaves a receipt too (FK-8)."""
@@ -108,15 +109,15 @@ class MagicDocs:
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
             self._means.tell(MagicDocLeft("", (str(error),)))
 
-    async def _all(self, ground: Ground, parent: ParentCall | None, upto: int, *, due: bool) -> None:
+    async def _all(self, ground: Ground, parent: ParentCall | None, upto: int) -> None:
         await self._register(ground)
-        for path in self.registered if due else ():
+        for path in self.registered:
             await self._keep(ground, path, parent, upto)
 
     async def update(self) -> None:
         """Bring every document up to date now, whatever the settings say, and wait for it."""
         if self._means.ground is not None:
-            await self._all(self._means.ground, None, self._heard.count, due=True)
+            await self._all(self._means.ground, None, self._heard.count)
 
     async def drain(self) -> None:
         """Wait for what runs, at most as long as the settings say; what still runs then is cancelled and nothing of it is written."""
@@ -172,6 +173,7 @@ class MagicDocs:
         overlay = OverlayFiles(ground.files)
         receipt = await self._ran(self._spec(asking, path, document, parent, kept.refused), asking, overlay)
         if receipt.outcome is Outcome.BLOCKED:
+            self._left(path, (receipt.said,))
             return  # what was heard is looked at by the next update
         if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
             asking.record(replace(receipt, files=()))

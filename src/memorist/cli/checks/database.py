@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from memorist.cli.checks.finding import FIX, Finding, Place, counted, mended_or,
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Head
-from memorist.store.database import migrations, move_aside, open_database, transaction
+from memorist.store.database import is_damage, migrations, move_aside, open_database, transaction
 from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_session
 from memorist.store.spend import LENIENCE_SECONDS
@@ -22,7 +23,7 @@ REBUILT = "It is put aside and made anew when memorist next runs; notes and tran
 @contextlib.contextmanager
 def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """The database as it is, not to be changed."""
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
     try:
         yield connection
@@ -43,7 +44,7 @@ def check_database(place: Place) -> Iterator[Finding]:
         return
     known, expired = set[str](), list[int]()
     with contextlib.suppress(sqlite3.Error), read_only(path) as database:
-        known = {str(row["folder"]) for row in database.execute("select folder from sessions")}
+        known = {os.path.realpath(str(row["folder"])) for row in database.execute("select folder from sessions")}
         expired = _expired(database, place.now)
     yield from _sessions(place, known)
     yield from _leases(place, expired)
@@ -55,7 +56,10 @@ def _sound(place: Place, path: Path) -> Finding:
             answer = connection.execute("pragma quick_check").fetchone()[0]
             version = connection.execute("pragma user_version").fetchone()[0]
     except sqlite3.Error as error:
-        return mended_or(place, f"the database cannot be read ({error})", REBUILT, lambda: _anew(path))
+        what = f"the database cannot be read ({error})"
+        if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
+            return mended_or(place, what, REBUILT, lambda: _anew(path))
+        return Finding("wrong", what, "Close what uses it, or give yourself access to it.")
     if answer != "ok":
         return mended_or(place, f"the database is damaged ({answer})", f"Move {path} away; it is made anew.", lambda: _aside(path))
     if version > migrations()[-1][0]:
@@ -77,7 +81,7 @@ def _aside(path: Path) -> str:
 def _sessions(place: Place, known: set[str]) -> Iterator[Finding]:
     """Sessions that are on disk and not in the database cannot be named by their id; those that are gone from the disk are only counted."""
     found = sorted(place.layout.projects.glob("*/*/transcript.jsonl"))
-    lost = [path for path in found if str(path.parent) not in known]
+    lost = [path for path in found if os.path.realpath(path.parent) not in known]
     if lost:
         what = f"the database does not know {counted(len(lost), 'session')} that the disk has, such as {lost[0].parent.name}"
         yield mended_or(place, what, FIX, lambda: _taken_in(place, lost))

@@ -53,7 +53,7 @@ def place_of(ground: Ground, asked: str) -> Path | str:
     checks = (
         (not real.is_relative_to(root), "it is not inside the project"),
         (real.is_relative_to(files.resolve(ground.home)), "it is one of memorist's own files"),
-        (any(part in _VERSIONS for part in real.parts), "it belongs to the version control"),
+        (real.is_relative_to(root) and bool(_VERSIONS & set(real.relative_to(root).parts)), "it belongs to the version control"),
         (facts is None or not facts.is_file, "it is no file"),
         (facts is not None and facts.links > 1, "it has a second name elsewhere (a hard link)"),
     )
