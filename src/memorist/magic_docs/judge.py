@@ -124,6 +124,10 @@ def named_paths(before: str, after: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in _PATH.findall(after) if path not in known and ".." not in path.split("/")))
 
 
+def _binds(text: str) -> bool:
+    return instructs(text) or waives(text)
+
+
 def _size(before: Document, body: str, size: int, max_bytes: int) -> tuple[str, ...]:
     old, new = len(before.body.split()), len(body.split())
     checks = (
@@ -150,7 +154,8 @@ def _orders(before: Document, added: str, removed: str, said: Evidence) -> tuple
     reasons = [f"it reads like an order planted for an agent ({sign})" for sign in sorted(signs)]
     # What the file says already was put there by the person, also where a tool has just printed it.
     own = Evidence(session=said.session, user=(*said.user, ("", before.text)), outside=said.outside)
-    if any(instructs(sentence) or waives(sentence) for sentence in borrowed(added, own)):
+    binding = "\n".join(line for line in added.splitlines() if _binds(line))
+    if binding and any(map(_binds, borrowed(binding, own))):
         reasons.append("it tells the reader what to do in words that came from a tool, a web page or another agent")
     typed = "\n".join(text for _, text in said.user)
     if grants(added) and not grants(removed) and not grants(typed):

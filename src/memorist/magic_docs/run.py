@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.evidence import evidence
+from memorist.auto_memory.extraction.run import newest_of
 from memorist.compaction.asking.run import Asking
 from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
@@ -179,19 +180,21 @@ class MagicDocs:
             asking.record(replace(receipt, files=()))
             self._left(path, (receipt.said,))
             return
-        refused = self._written(ground, Made(path, data, document, overlay.changed().get(path, (None, None))[1]))
+        refused = await self._written(ground, Made(path, data, document, overlay.changed().get(path, (None, None))[1]))
         if refused != ():
             receipt = replace(receipt, files=(), outcome=Outcome.UNCHANGED, said="\n".join(filter(None, (receipt.said, *(refused or ())))))
         asking.record(receipt)
         if refused is not None:
             self._known[path] = _Kept(upto, refused)
 
-    def _written(self, ground: Ground, made: Made) -> tuple[str, ...] | None:
+    async def _written(self, ground: Ground, made: Made) -> tuple[str, ...] | None:
         """Write what passes; gives why it was not written, nothing where all is well, and None where it is to be tried again."""
         if made.after is None or made.after == made.before:
             return ()
         said = evidence(self._means.session, self._heard.messages)
-        verdict = judge(made.document, made.after, said, ground.max_bytes)
+        said = replace(said, outside=newest_of(said.outside))
+        # Comparing a long document with a long conversation takes a second: beside the host's loop.
+        verdict = await asyncio.to_thread(judge, made.document, made.after, said, ground.max_bytes)
         if isinstance(verdict, Fit):
             lost = missing(ground, made.path, made.document.text, verdict.data.decode("utf-8"))
             verdict = Unfit(tuple(f"it would name {name}, which is not there" for name in lost)) if lost else verdict

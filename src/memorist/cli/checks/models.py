@@ -96,4 +96,9 @@ def _texts(use: str, kinds: str, paths: tuple[Path, ...], read: Callable[[], obj
     except MemoristError as error:
         return Finding("wrong", str(error), "Correct the file or remove it; without it the built-in text is used.")
     own = [path.name for path in paths if path.exists()]
-    return Finding("good", f"your own {' and '.join(own)} for {use} can be used" if own else f"the built-in {kinds} of {use} are used")
+    return Finding(
+        "good",
+        f"your own {' and '.join(own)} for {use} can be used"
+        if own
+        else f"of {use} the built-in {kinds} {'are' if len(paths) > 1 else 'is'} used",
+    )
