@@ -48,10 +48,14 @@ ORDER = [
     "view",
     "memories",
     "assembly",
+    "remembering",
+    "past_shown",
     "journal",
     "beside",
     "session",
     "playback",
+    "past_sessions",
+    "background",
     "engine",
     "testing",
     "replay",
@@ -72,10 +76,14 @@ EDGES = (
     "view.py",
     "memories.py",
     "assembly.py",
+    "remembering.py",
+    "past_shown.py",
     "journal.py",
     "beside.py",
     "session.py",
     "playback.py",
+    "past_sessions.py",
+    "background.py",
     "engine.py",
     "prompts/load.py",
     "forks/lane.py",
@@ -84,6 +92,7 @@ EDGES = (
 WORLD = {
     "asyncio", "fcntl", "glob", "http", "httpx", "io", "os", "random", "secrets", "shutil", "signal", "socket", "sqlite3", "subprocess",
     "tempfile", "threading", "time", "urllib", "anthropic", "openai", "xllamacpp",
+    "procrastinate", "psycopg",
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
 EXEMPTIONS = 11

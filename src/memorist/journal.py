@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
-from memorist.auto_memory.run import AutoMemory
 from memorist.compaction.asking.run import Asking
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
-from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
-from memorist.flags.run import Flags
+from memorist.events import Event, ForkRan, HistoryReplaced, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
-from memorist.memories import Memories
-from memorist.ports import Clock, Files, Model
-from memorist.recall.first_look.run import FirstLook
-from memorist.recall.run import Recall, RecallMeans
-from memorist.recall.search.run import MemorySearch
+from memorist.ports import Model
+from memorist.remembering import Heard, Named, World, memories_of
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Due, Host, allowed
-from memorist.settings import Settings
 from memorist.skills.called import CalledSkills
 from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
@@ -38,35 +29,11 @@ from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_session
 from memorist.store.transcript import TranscriptWriter
-from memorist.store.uses import keep_uses
 
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
 
 Entry = Head | Message | Boundary | RolledBack | WorldRecord | Measured
-
-
-class World(Struct, frozen=True, kw_only=True):
-    """What a session needs from outside."""
-
-    clock: Clock
-    files: Files
-    database: sqlite3.Connection
-    model: Model | None
-    settings: Settings
-    flags: Flags
-    """May change some of the settings while the session runs."""
-    memory: AutoMemory | None = None
-    """The memory of the session's project; None where none is kept."""
-    listener: Listener | None = None
-
-
-class Named(Struct, frozen=True, kw_only=True):
-    """Which session it is: its id, the root folder of its project, and its wire format."""
-
-    id: str
-    project: str
-    format: str
 
 
 class Journal:
@@ -87,7 +54,7 @@ class Journal:
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
         texts_of_compaction = shipped()
         self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
-        self.memories = self._memories()
+        self.memories = memories_of(named.id, layout, world, self._governor, Heard(self.tell, self._record_fork))
         self.called = CalledSkills(texts_of_compaction.skill)
         """The skills that the conversation called for."""
         self.window: list[Message] = []
@@ -136,38 +103,6 @@ class Journal:
         return Asking(
             model=model, files=world.files, clock=world.clock, limits=world.settings.forks, governor=self._governor, record=record
         )
-
-    def _memories(self) -> Memories:
-        world, memory = self.world, self.world.memory
-        if memory is None:
-            return Memories()
-        look = FirstLook(memory.folder, world.settings.recall)
-        extraction = ExtractionMeans(
-            session=self.named.id,
-            cursor=self.layout.memory_cursor,
-            clock=world.clock,
-            files=world.files,
-            model=world.model,
-            limits=world.settings.forks,
-            governor=self._governor,
-            tell=self.tell,
-            record=self._record_fork,
-            ready=look.wait,
-        )
-        recall = RecallMeans(
-            session=self.named.id,
-            clock=world.clock,
-            files=world.files,
-            model=world.model,
-            settings=world.settings.recall,
-            limits=world.settings.forks,
-            governor=self._governor,
-            searcher=MemorySearch(memory.folder, world.settings.recall),
-            tell=self.tell,
-            record=self._record_fork,
-            keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
-        )
-        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
 
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""

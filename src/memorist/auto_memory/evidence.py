@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -118,35 +119,34 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 def comes_from_outside(text: str, said: Evidence) -> bool:
     """Whether at least half of a text's runs of words stand in what came from elsewhere, and not in the person's words."""
-    return bool(said.outside) and _comes_from(text, _streams(said))
-
-
-def _streams(said: Evidence) -> tuple[list[str], list[str]]:
-    """The words of the person and those from elsewhere, as they are searched; made once for many searches."""
-    return [_stream(typed) for _, typed in said.user], [_stream(source) for source in said.outside]
-
-
-def _stream(source: str) -> str:
-    return " " + " ".join(words(plain(source))) + " "
-
-
-def _comes_from(text: str, streams: tuple[list[str], list[str]]) -> bool:
     mine = runs(text)
-    if not mine:
+    if not mine or not said.outside:
         return False
-    typed, outside = streams
     theirs: set[tuple[str, ...]] = set()
-    for stream in typed:
-        theirs |= _found(mine - theirs, stream)
+    for _, typed in said.user:
+        theirs |= _found(mine, typed)
     left = mine - theirs
     found: set[tuple[str, ...]] = set()
-    for stream in outside:
-        found |= _found(left - found, stream)
+    for source in said.outside:
+        found |= _found(left - found, source)
     return len(found) >= max(1.0, SHARE * len(mine))
 
 
-def _found(wanted: set[tuple[str, ...]], stream: str) -> set[tuple[str, ...]]:
+def _found(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]]:
+    if not wanted:
+        return set()
+    stream = _known_stream(source) if len(source) <= _REMEMBERED else _stream(source)
     return {run for run in wanted if f" {' '.join(run)} " in stream}
+
+
+def _stream(source: str) -> str:
+    """The words of a source, each between blanks."""
+    return " " + " ".join(words(plain(source))) + " "
+
+
+_REMEMBERED = 12_000
+"""Characters of the longest source whose words are remembered: one evidence is asked about for each entry of an answer, and folding it takes longest."""
+_known_stream = lru_cache(maxsize=1024)(_stream)
 
 
 def bears_on(quote: str, text: str) -> bool:
@@ -174,10 +174,9 @@ def borrowed(text: str, said: Evidence) -> tuple[str, ...]:
         return ()
     typed = " ".join(text.casefold() for _, text in said.user)
     sources = " ".join(said.outside).casefold()
-    streams = _streams(said)
     found = []
     for sentence in _SENTENCE.split(text):
-        if len(words(plain(sentence))) >= SHORT and _comes_from(sentence, streams):
+        if len(words(plain(sentence))) >= SHORT and comes_from_outside(sentence, said):
             found.append(sentence)
             continue
         named = [name for name in _ADDRESS.findall(sentence.casefold()) if not _FILE.fullmatch(name)]

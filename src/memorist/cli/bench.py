@@ -33,6 +33,8 @@ BENCHES = {
     "context": "context",
     "manifest": "manifest",
     "spend": "spending",
+    "rollouts-stage-one": "rollouts_stage_one",
+    "rollouts": "rollouts",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

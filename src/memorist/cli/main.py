@@ -27,12 +27,15 @@ class MemoristCommands(Commands):
         "demo": "memorist.cli.replay:demo",
         "docs": "memorist.cli.docs:docs_group",
         "doctor": "memorist.cli.doctor:doctor",
+        "import": "memorist.cli.import_sessions:import_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
         "recall": "memorist.cli.recall:recall",
         "replay": "memorist.cli.replay:replay",
+        "rollouts": "memorist.cli.rollouts.group:rollouts_group",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
+        "worker": "memorist.cli.worker:worker",
     }
 
 

@@ -108,6 +108,8 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """
     asked: bool = False
     """A person asked for it and waits: it is counted like all work, and capped only by its own limits."""
+    schema: JsonObject | None = None
+    """JSON schema of the answer, where the request is a new one and the way is `ANSWER`."""
 
 
 class Outcome(StrEnum):

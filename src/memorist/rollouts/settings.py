@@ -8,12 +8,11 @@ from msgspec import Struct
 
 
 class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which sessions become memory, and how much work that may be. Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9."""
+    """Which sessions become memory, and how much work that may be. Whether it is done by itself is `long_term`.
 
-    enabled: bool = True
-    """False starts no work by itself and shows nothing; commands still work."""
-    show: bool = False
-    """True shows the summary at the start of a session. Auto memory is the default for that."""
+    Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9.
+    """
+
     form: Literal["full", "lean"] = "full"
     """`full` keeps MEMORY.md, memory_summary.md and skills; `lean` one summary under `lean_bytes`."""
     model: str = ""

@@ -46,6 +46,10 @@ class Extracted(Struct, frozen=True, kw_only=True):
     way: Literal["model", "structural"] = "structural"
     generated: int
     """Seconds since the epoch."""
+    problem: str = ""
+    """Why a model that was to be asked did not make it; empty where it did, or none was to be."""
+    outside: bool = False
+    """The session took in content from the web or from an MCP server (RO-9)."""
     path: str = ""
     cwd: str = ""
     repository: str = ""
@@ -66,3 +70,16 @@ class Kept(Struct, frozen=True, kw_only=True):
     last_use: int | None = None
     selected: bool = False
     """It is part of what was consolidated last."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """A thread and how far stage one has got with it."""
+
+    thread: Thread
+    done: int | None = None
+    """The newest watermark that stage one is through with; None when it never was."""
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether there is nothing in the thread that stage one has not seen."""
+        return self.done is not None and self.done >= self.thread.updated
