@@ -255,6 +255,26 @@ def test_dead_leases_are_released(home: Path) -> None:
     database.close()
 
 
+@pytest.mark.covers("OP-1", "RO-2")
+def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
+    """A lease that ran out and a job without retries are told, with what becomes of them; a job that runs is not."""
+    database = open_database(home / "state.sqlite")
+    row = "insert into jobs (kind, key, status, watermark, retries_left, lease_until) values ('extract', ?, ?, 0, ?, ?)"
+    now = int(time.time())
+    database.executemany(
+        row, [("a", "running", 3, now - 60), ("b", "running", 3, now + 600), ("c", "error", 0, None), ("d", "error", 2, None)]
+    )
+    database.close()
+
+    status, found = examine()
+
+    assert status == 0
+    assert of([finding for finding in found if finding["area"] == "jobs"], "note") == [
+        "workers that died left 1 lease",
+        "1 job failed as often as may be tried",
+    ]
+
+
 @pytest.mark.covers("OP-1")
 def test_a_clock_that_was_set_back_is_told(home: Path) -> None:
     """By what was recorded under it; and a clock of before our beginning."""

@@ -17,6 +17,7 @@ from memorist.cli.checks.database import check_database
 from memorist.cli.checks.finding import Check, Finding, Place
 from memorist.cli.checks.home import check_home
 from memorist.cli.checks.installation import check_extras, check_flags, check_settings
+from memorist.cli.checks.jobs import check_jobs
 from memorist.cli.checks.locks import check_locks
 from memorist.cli.checks.memory import check_memories
 from memorist.cli.checks.models import check_budgets, check_model, check_own_texts
@@ -29,6 +30,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("home", check_home),
     ("locks", check_locks),
     ("database", check_database),
+    ("jobs", check_jobs),
     ("clock", check_clocks),
     ("memory", check_memories),
     ("texts", check_own_texts),

@@ -24,6 +24,11 @@ SHRINKS_FROM = 60
 SHRINKS_TO = 0.25
 """Smallest part of them that one update may leave: less is a document lost, not outdated lines taken out. Ours."""
 
+PIECE = 10_000
+"""Characters of a source that are compared at once: of sources so short the words are remembered (auto_memory/evidence.py). Ours."""
+OVERLAP = 200
+"""Characters that two pieces share, so that a run of words is whole in one of them."""
+
 _PATH = re.compile(r"`([\w.@+-]+(?:/[\w.@+-]+)+/?)`")
 
 
@@ -124,6 +129,10 @@ def named_paths(before: str, after: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in _PATH.findall(after) if path not in known and ".." not in path.split("/")))
 
 
+def _pieces(source: str) -> list[str]:
+    return [source[max(0, start - OVERLAP) : start + PIECE] for start in range(0, len(source), PIECE)]
+
+
 def _binds(text: str) -> bool:
     return instructs(text) or waives(text)
 
@@ -153,7 +162,11 @@ def _orders(before: Document, added: str, removed: str, said: Evidence) -> tuple
     signs = signs_of_orders(added) - signs_of_orders(removed)
     reasons = [f"it reads like an order planted for an agent ({sign})" for sign in sorted(signs)]
     # What the file says already was put there by the person, also where a tool has just printed it.
-    own = Evidence(session=said.session, user=(*said.user, ("", before.text)), outside=said.outside)
+    own = Evidence(
+        session=said.session,
+        user=(*said.user, ("", before.text)),
+        outside=tuple(piece for source in said.outside for piece in _pieces(source)),
+    )
     binding = "\n".join(line for line in added.splitlines() if _binds(line))
     if binding and any(map(_binds, borrowed(binding, own))):
         reasons.append("it tells the reader what to do in words that came from a tool, a web page or another agent")
