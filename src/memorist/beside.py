@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from memorist.assembly import Assembly
 from memorist.context.host import HostContext
@@ -10,7 +11,10 @@ from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.forks.spec import ParentCall
 from memorist.journal import Journal
+from memorist.magic_docs.place.run import Ground, docs_texts
+from memorist.magic_docs.run import DocsMeans, MagicDocs
 from memorist.past_shown import PastShown
+from memorist.store.layout import Layout
 from memorist.view import View
 
 
@@ -22,6 +26,7 @@ class Beside:
         self._past = past
         self._assembling = assembling
         self._assembly: Assembly | None = None
+        self._docs = _magic_docs(journal)
 
     @property
     def context(self) -> tuple[Piece, ...]:
@@ -77,6 +82,7 @@ class Beside:
 
     def read(self, path: str) -> None:
         """A file was read into the conversation."""
+        self._journal.memories.heard.read(path)
         if self._assembly is not None:
             self._assembly.read(path)
 
@@ -88,6 +94,8 @@ class Beside:
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The host waits for its user."""
         self._journal.memories.turn_ended(parent)
+        if not self._journal.following.open_calls.calls:
+            self._docs.turn_ended(parent)
         if self._assembly is not None:
             self._assembly.turn_ended()
 
@@ -95,3 +103,21 @@ class Beside:
         """Let what runs end."""
         if self._assembly is not None:
             await self._assembly.close()
+        await self._docs.drain()
+
+
+def _magic_docs(journal: Journal) -> MagicDocs:
+    """The Magic Docs of a session."""
+    world, project = journal.world, journal.named.project
+    layout = Layout(Path(world.settings.home).expanduser())
+    ground = Ground(files=world.files, project=Path(project), home=layout.home, max_bytes=world.settings.magic_docs.max_bytes)
+    means = DocsMeans(
+        session=journal.named.id,
+        ground=ground if project else None,
+        clock=world.clock,
+        asking=None if world.model is None else journal.asking(world.model),
+        settings=world.settings.magic_docs,
+        texts=docs_texts(world.files, layout),
+        tell=journal.tell,
+    )
+    return MagicDocs(journal.memories.heard, means)

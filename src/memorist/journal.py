@@ -91,21 +91,17 @@ class Journal:
         return CompactionMeans(
             clock=world.clock,
             files=world.files,
-            asking=self._asking(world.model) if world.model is not None else None,
+            asking=self.asking(world.model) if world.model is not None else None,
             settings=world.settings.compaction,
             layout=self.layout,
             tell=self.tell,
         )
 
-    def _asking(self, model: Model) -> Asking:
-        world = self.world
+    def asking(self, model: Model) -> Asking:
+        """What a fork of this session works with."""
+        world, record = self.world, self._record_fork
         return Asking(
-            model=model,
-            files=world.files,
-            clock=world.clock,
-            limits=world.settings.forks,
-            governor=self._governor,
-            record=self._record_fork,
+            model=model, files=world.files, clock=world.clock, limits=world.settings.forks, governor=self._governor, record=record
         )
 
     def _take_up(self) -> list[str]:
