@@ -9,6 +9,7 @@ from memorist.assembly import Assembly
 from memorist.context.host import HostContext
 from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message, Origin
+from memorist.dreaming import Beneath, dream_of
 from memorist.forks.spec import ParentCall
 from memorist.journal import Journal
 from memorist.magic_docs.place.run import Ground, docs_texts
@@ -27,6 +28,8 @@ class Beside:
         self._assembling = assembling
         self._assembly: Assembly | None = None
         self._docs = _magic_docs(journal)
+        memory = journal.world.memory
+        self._dream = None if memory is None else dream_of(memory, _beneath(journal), session=journal.named.id, host=journal.host)
 
     @property
     def context(self) -> tuple[Piece, ...]:
@@ -96,6 +99,8 @@ class Beside:
         self._journal.memories.turn_ended(parent)
         if not self._journal.following.open_calls.calls:
             self._docs.turn_ended(parent)
+        if self._dream is not None:
+            self._dream.turn_ended()
         if self._assembly is not None:
             self._assembly.turn_ended()
 
@@ -104,6 +109,8 @@ class Beside:
         if self._assembly is not None:
             await self._assembly.close()
         await self._docs.drain()
+        if self._dream is not None:
+            await self._dream.drain()
 
 
 def _magic_docs(journal: Journal) -> MagicDocs:
@@ -121,3 +128,19 @@ def _magic_docs(journal: Journal) -> MagicDocs:
         tell=journal.tell,
     )
     return MagicDocs(journal.memories.heard, means)
+
+
+def _beneath(journal: Journal) -> Beneath:
+    world = journal.world
+    return Beneath(
+        project=journal.named.project,
+        database=world.database,
+        files=world.files,
+        clock=world.clock,
+        model=world.model,
+        settings=world.settings,
+        dream=lambda: world.flags.over(world.settings.dream),
+        governor=journal.governor,
+        tell=journal.tell,
+        record=journal.record_fork,
+    )

@@ -180,6 +180,23 @@ class MagicDocForgotten(Struct, frozen=True, tag="magic_doc_forgotten"):
     why: str
 
 
+class Dreamed(Struct, frozen=True, tag="dreamed"):
+    """Memory was consolidated in the background."""
+
+    change: str
+    """Id in the folder's history; empty when nothing was written."""
+    way: Way
+    what: str
+    waiting: int
+    """Questions that it put into the inbox."""
+
+
+class DreamFailed(Struct, frozen=True, tag="dream_failed"):
+    """A consolidation did not come to its end; the time of the last one stands, and what it had not written is as it was."""
+
+    why: str
+
+
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
     """The session ended, with everything written."""
 
@@ -208,6 +225,8 @@ Event = (
     | MagicDocUpdated
     | MagicDocLeft
     | MagicDocForgotten
+    | Dreamed
+    | DreamFailed
     | SessionClosed
 )
 

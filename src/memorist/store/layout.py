@@ -138,6 +138,11 @@ class MemoryLayout:
         return self.state / "inbox"
 
     @property
+    def dream(self) -> Path:
+        """What dreams leave beside the folder: lock, journal, daily logs, and which questions were asked."""
+        return self.state / "dream"
+
+    @property
     def full_text(self) -> Path:
         """The index for recall; derived."""
         return self.state / "recall.sqlite"
