@@ -35,6 +35,7 @@ ORDER = [
     "skills",
     "rollouts",
     "dream",
+    "magic_docs",
     "flags",
     "settings",
     "configuration",

@@ -89,13 +89,14 @@ class Journal:
         return CompactionMeans(
             clock=world.clock,
             files=world.files,
-            asking=self._asking(world.model) if world.model is not None else None,
+            asking=self.asking(world.model) if world.model is not None else None,
             settings=world.settings.compaction,
             layout=self.layout,
             tell=self.tell,
         )
 
-    def _asking(self, model: Model) -> Asking:
+    def asking(self, model: Model) -> Asking:
+        """What a fork of this session works with."""
         world = self.world
         return Asking(
             model=model,

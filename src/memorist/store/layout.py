@@ -50,6 +50,11 @@ class Layout:
         return self.home / "session-memory" / "config" / "prompt.md"
 
     @property
+    def own_docs_prompt(self) -> Path:
+        """A user's own prompt for Magic Docs."""
+        return self.home / "magic-docs" / "config" / "prompt.md"
+
+    @property
     def rollouts(self) -> Path:
         """What was consolidated of past sessions: files for people and agents to read."""
         return self.home / "memories"
