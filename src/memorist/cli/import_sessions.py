@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import show
-from memorist.cli.rollouts.group import opened
-from memorist.cli.rollouts.sync import as_object, lines, run_sync, sessions_option
+from memorist.cli.rollouts.sync import as_object, lines, opened, run_sync, sessions_option
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.models.prices import MILLION, lookup, merged, shipped
 from memorist.past_sessions import ALL_AGES, PastSessions, Plan
