@@ -46,7 +46,7 @@ def test_it_shows_what_was_found_and_asks(user: Path) -> None:
     assert "2 sessions known" in ran.stdout
     assert "to remember: 1 of Claude Code, 1 of Codex" in ran.stdout
     assert "their structure alone is taken, which costs nothing" in ran.stdout
-    assert ran.stdout.rstrip().splitlines()[-2].startswith("Remember them? [y/N]")
+    assert "Remember them? [y/N]" in ran.stdout
     assert extracts() == 0
     assert {path: path.read_bytes() for path in user.rglob("*.jsonl")} == before
 
@@ -67,11 +67,13 @@ def test_consent_remembers_them(user: Path) -> None:
 
 
 def test_a_script_gets_one_object(user: Path) -> None:
-    """With `--yes --json` nothing but the object is printed; `--max-age-days` leaves the old ones out."""
+    """With `--yes --json` nothing but the object is printed, and `--json` alone is a wrong call; `--max-age-days` leaves the old ones out."""
     del user
+    asked = memorist("import", "--json")
     none = json.loads(memorist("import", "--yes", "--json", "--max-age-days", "1").stdout)
     done = json.loads(memorist("import", "--yes", "--json").stdout)
 
+    assert (asked.exit_code, asked.stdout) == (2, "")
     assert (none["found"], none["eligible"]) == (2, 0)
     assert (done["eligible"], done["extracted"], done["failed"]) == (2, 2, [])
 
