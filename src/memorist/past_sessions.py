@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.errors import NothingToDo
-from memorist.forks.spec import Receipt
+from memorist.forks.spec import Outcome, Receipt
 from memorist.models.choose import open_model
 from memorist.models.limits import RateNews, listen_to
 from memorist.past_state import PastState
@@ -27,6 +27,7 @@ from memorist.rollouts.sources.run import Found, Place, find, remember, remember
 from memorist.rollouts.synced import Failed, Synced
 from memorist.rollouts.work.run import Means, eligible_threads, one_round, worker_name
 from memorist.rollouts.working import Done, Stages, Told, Waits
+from memorist.safety.secrets import redact
 from memorist.settings import Settings
 from memorist.spend.run import SpendGovernor, heard
 from memorist.store.claims import Terms
@@ -147,7 +148,7 @@ class PastSessions(PastState):
 
     def _governed(self) -> tuple[SpendGovernor, Callable[[Receipt], None]]:
         governor = SpendGovernor(self._database, "", clock=self.clock, settings=self.settings.spend)
-        return governor, lambda receipt: _nothing(governor.keep(receipt))
+        return governor, lambda receipt: _nothing(governor.keep(_without_answer(receipt)))
 
     async def _extract(self, rollouts: RolloutsSettings, thread: Thread, *, final: bool) -> Extracted:
         governor, record = self._governed()
@@ -285,6 +286,12 @@ async def past_sessions(settings: Settings, *, model: Model | None = None) -> As
 
 def _below(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _without_answer(receipt: Receipt) -> Receipt:
+    """What a stage answers is memory: it may hold what is to be forgotten, or a secret that is taken out only where it is judged. Reasons stay."""
+    answered = receipt.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.OVER_LIMIT)
+    return replace(receipt, said="" if answered else redact(receipt.said).text)
 
 
 def _nothing(value: object) -> None:

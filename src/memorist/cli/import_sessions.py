@@ -38,7 +38,6 @@ def import_command(named: Sequence[Path], max_age_days: int | None, model: str |
 
     Shows what was found and what it would cost with the model, and asks. Sessions are read in place and never changed.
     """
-
     if as_json and not yes:
         raise click.UsageError("--json needs --yes: a script cannot be asked")
 
