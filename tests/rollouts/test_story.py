@@ -60,7 +60,7 @@ class Model(ScriptedModel):
         return Say(text=json.dumps({"raw_memory": raw, "rollout_summary": f"# {title}\n\n{fact}\n", "rollout_slug": "told"}))
 
     def _consolidated(self, body: str) -> Step:
-        if self.wording is None or self.wording[0] not in body:
+        if self.wording is None or json.dumps(self.wording[0])[1:-1] not in body:
             return Say(text="Nothing to do.")
         old, new = self.wording
         path = self.home / "memories" / "MEMORY.md"
