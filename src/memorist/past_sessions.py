@@ -111,17 +111,14 @@ class PastSessions(PastState):
         Raises StoreError.
         """
         self._put_back()
-        places = [Place(folder, named=True) for folder in named] or usual_places(self.layout, self._home, self._environment)
+        home = Path(self._environment.get("HOME") or "~").expanduser()
+        places = [Place(folder, named=True) for folder in named] or usual_places(self.layout, home, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find(places, [*threads(self.state), *remembered(passed)])
         keep_threads(self.state, found.threads)
         if not named:
             remember(self._files, passed, found.passed)
         return found
-
-    @property
-    def _home(self) -> Path:
-        return Path(self._environment.get("HOME") or "~").expanduser()
 
     def _put_back(self) -> None:
         """A database that knows no session was lost; one that knows some and no extracts was reset, or all of them were left out."""
@@ -202,7 +199,12 @@ class PastSessions(PastState):
         )
 
     def plan(self, named: Sequence[Path] = (), max_age_days: int | None = None) -> Plan:
-        """Look for sessions, and say which a sync would extract. Raises StoreError, NothingToDo where nothing is there at all."""
+        """Look for sessions, and say which a sync would extract.
+
+        Raises StoreError, NothingToDo where nothing is there at all, and ModelNameError before a session is claimed for a model that cannot be had.
+        """
+        self._model(self.settings.rollouts.model)
+        self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
         found = self.look(named)
         rollouts = self._terms_of_search(named, max_age_days)
         below = tuple(os.path.realpath(folder) for folder in named)

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rich.progress import Progress
 
 from memorist.cli.main import commands
-from memorist.errors import NothingToDo
+from memorist.errors import MemoristError, NothingToDo
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.working import terms_of
 from memorist.store.claims import Claimed
@@ -175,6 +175,19 @@ def test_a_sync_in_which_everything_failed_ends_with_a_status(sessions: Path, mo
     assert ran.exit_code == 1
     assert ran.stdout.count("failed: ") == 2
     assert {each["thread"] for each in failed} == {"c1", "x1"}
+
+
+@pytest.mark.covers("RO-2")
+@pytest.mark.parametrize("command", [["rollouts", "sync"], ["import", "--yes"]])
+def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(sessions: Path, command: list[str]) -> None:
+    """One sentence for all of them; no failure is on record, and the next sync takes them all."""
+    ran = memorist(*command, "--sessions", str(sessions), "--model", "local")
+    state = found("rollouts", "status")
+
+    assert isinstance(ran.exception, MemoristError)
+    assert "GGUF" in str(ran.exception)
+    assert (state["failures"], state["extracts"]) == ([], 0)
+    assert found("rollouts", "sync", "--sessions", str(sessions))["extracted"] == 2
 
 
 @pytest.mark.covers("RO-9")
