@@ -27,7 +27,7 @@ from memorist.safety.secrets import redact
 
 BY_A_PERSON: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
 """Writers that are the person: their word needs no second one."""
-BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent"})
+BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent", "dream"})
 """Writers that may do what the last text they read told them."""
 
 
@@ -92,9 +92,10 @@ def judge(change: Change, case: Case) -> Verdict:
     cleaned = Change(path=change.path, before=change.before, after=encode(made.text()))
     if case.actor in BY_A_PERSON:
         return Accepted(cleaned, trust, remarks)
-    reasons = _overwrites(made, change, trust, case.actor)
+    proven = change.path in case.said.proven
+    reasons = () if proven else _overwrites(made, change, trust)
     if seal(made) not in case.reviewed:
-        reasons = (*orders(topic), *reasons, *_unbacked(made, change, trust, case))
+        reasons = (*orders(topic), *reasons, *(() if proven else _unbacked(made, change, trust, case)))
     return Doubtful(cleaned, trust, (*reasons, *remarks)) if reasons else Accepted(cleaned, trust, remarks)
 
 
@@ -121,7 +122,9 @@ def _unpinned(topic: Topic, change: Change, case: Case, remarks: tuple[str, ...]
 
 def _removal(change: Change, case: Case) -> Verdict:
     before = parse(change.path, change.before or b"").provenance.trust
-    if case.actor in BY_A_PERSON or case.actor in ("said", "dream", "import"):
+    if case.actor in BY_A_PERSON or case.actor in ("said", "import") or change.path in case.said.proven:
+        return Accepted(change, before)
+    if case.actor == "dream" and before not in BY_PERSON:
         return Accepted(change, before)
     return Doubtful(change, before, ("it would delete a memory, and the person did not ask for it",))
 
@@ -157,7 +160,7 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
         trust, quote = (before.trust if same and before.trust is not Trust.UNKNOWN else Trust.REVIEWED), claimed.quote
     elif messages:
         trust, quote = Trust.STATED, claimed.quote
-    elif same:
+    elif same or (change.path in case.said.proven and change.before is not None):
         trust, quote, messages = before.trust, before.quote, before.messages
     else:
         trust, quote = _unquoted(topic, case), ""
@@ -179,14 +182,12 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
 def _unquoted(topic: Topic, case: Case) -> Trust:
     if case.actor == "import":
         return Trust.IMPORTED
-    if case.actor == "dream":
-        return Trust.DERIVED
     return Trust.OUTSIDE if comes_from_outside(topic.body, case.said) or comes_from_outside(told(topic), case.said) else Trust.DERIVED
 
 
-def _overwrites(topic: Topic, change: Change, trust: Trust, actor: Actor) -> tuple[str, ...]:
+def _overwrites(topic: Topic, change: Change, trust: Trust) -> tuple[str, ...]:
     before = parse(change.path, change.before) if change.before is not None else None
-    if before is None or before.provenance.trust not in BY_PERSON or actor == "dream":
+    if before is None or before.provenance.trust not in BY_PERSON:
         return ()
     new_words = trust is Trust.STATED and plain(topic.provenance.quote) != plain(before.provenance.quote)
     if new_words or _same(before, topic):
