@@ -179,8 +179,11 @@ def test_a_sync_in_which_everything_failed_ends_with_a_status(sessions: Path, mo
 
 @pytest.mark.covers("RO-2")
 @pytest.mark.parametrize("command", [["rollouts", "sync"], ["import", "--yes"]])
-def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(sessions: Path, command: list[str]) -> None:
+def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(
+    sessions: Path, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """One sentence for all of them; no failure is on record, and the next sync takes them all."""
+    monkeypatch.setenv("MEMORIST_LOCAL_MODEL", str(tmp_path / "none.gguf"))
     ran = memorist(*command, "--sessions", str(sessions), "--model", "local")
     state = found("rollouts", "status")
 
