@@ -14,6 +14,7 @@ from memorist.auto_memory.manifest import INDEX_NAME, too_large
 from memorist.auto_memory.scan.run import ScannedFolder, Used
 from memorist.auto_memory.scanned import difference
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.shared import TEAM_INDEX
 from memorist.auto_memory.topic import Topic, parse
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import Clock, Files
@@ -106,7 +107,7 @@ class MemoryFolder(ScannedFolder):
         """
         with held(self.where.purging):
             with self._turn():
-                rewrite = Rewrite(self.history, paths, derived=(INDEX_NAME,))
+                rewrite = Rewrite(self.history, paths, derived=(INDEX_NAME, TEAM_INDEX))
             rewrite.catch_up()
             with self._turn():
                 for path in paths:
@@ -120,6 +121,6 @@ class MemoryFolder(ScannedFolder):
                 known = self._known()
                 for derived in (self.where.scan, self.where.pending, *made):
                     discard(self._files, derived)
-                left = {path: seen for path, seen in known.files.items() if path not in (*paths, INDEX_NAME)}
+                left = {path: seen for path, seen in known.files.items() if path not in (*paths, INDEX_NAME, TEAM_INDEX)}
                 self._take(replace(known, files=left), difference(left, self.present()))
         return rewrite.touched
