@@ -33,6 +33,7 @@ ORDER = [
     "context",
     "skills",
     "dream",
+    "team",
     "flags",
     "settings",
     "configuration",
