@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.settings import AutoMemorySettings, Policy
 from memorist.errors import RemoteMoved, RemoteWentBack
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
@@ -29,7 +29,7 @@ class MemoryRemote:
         self.version = 0
         self.texts: dict[str, str] = {}
         self.gone: set[str] = set()
-        self.before_put: Callable[[], None] = int
+        self.before_put: Callable[[], object] = int
         """What somebody else does before the next put arrives."""
         self.puts: list[dict[str, Put]] = []
 
@@ -42,11 +42,12 @@ class MemoryRemote:
         there = {key: digest(text) for key, text in self.texts.items()}
         return Look(seen=Seen(id=self.id, version=version, tag=version), there=there, gone=frozenset(self.gone))
 
-    def read(self, keys: Sequence[str], sizes: Mapping[str, int]) -> dict[str, str]:
+    def read(self, keys: Sequence[str], _: Mapping[str, int]) -> dict[str, str]:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
     def put(self, changes: Mapping[str, Put]) -> None:
-        doing, self.before_put = self.before_put, int
+        doing = self.before_put
+        self.before_put = int
         doing()
         for key, change in changes.items():
             found = self.texts.get(key)
@@ -69,10 +70,12 @@ class MemoryRemote:
 class Machine:
     """One person's machine with a project's memory."""
 
-    def __init__(self, home: Path, remote: Remote, *, settings: TeamSettings | None = None, policy: str = "auto", now: float = 1_790_000_000.0) -> None:
+    def __init__(
+        self, home: Path, remote: Remote, *, settings: TeamSettings | None = None, policy: Policy = "auto", now: float = 1_790_000_000.0
+    ) -> None:
         self.where = Layout(home).memory("/home/dev/shop")
         self.files = DiskFiles(durable=False)
-        memory = AutoMemorySettings(policy=policy)  # type: ignore[arg-type]
+        memory = AutoMemorySettings(policy=policy)
         self.memory = AutoMemory(self.where, files=self.files, clock=FrozenClock(now), settings=memory)
         self.sync = TeamSync(self.memory, remote, files=self.files, settings=settings or TeamSettings())
 

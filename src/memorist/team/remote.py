@@ -56,7 +56,7 @@ class Remote(Protocol):
         """What it holds; None when nothing changed since. Raises RemoteWentBack when it shows an older state than was seen before."""
         ...
 
-    def read(self, keys: Sequence[str], sizes: Mapping[str, int]) -> dict[str, str]:
+    def read(self, keys: Sequence[str], sizes: Mapping[str, int], /) -> dict[str, str]:
         """Texts by name, as they were at the last look; a name may be missing."""
         ...
 
