@@ -54,11 +54,10 @@ class Steps(Struct, frozen=True, kw_only=True):
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """What a plan is made of: checksums by name on both sides, what was deleted there, and what both were."""
+    """What a plan is made of: checksums by name on both sides, and what both were."""
 
     here: Mapping[str, str]
     there: Mapping[str, str]
-    gone: Collection[str] = ()
     known: Mapping[str, Known] = {}
     staying: Collection[str] = ()
     """Names whose text here stays here: a secret, too large. What is there does not go either."""
@@ -77,8 +76,6 @@ def plan(sides: Sides) -> Steps:
 def _step(key: str, sides: Sides) -> str:
     known = sides.known.get(key, Known("", ""))
     here, there = sides.here.get(key, ""), sides.there.get(key, "")
-    if not there and known.there and key not in sides.gone:
-        known = Known("", "", known.held)  # lost there, not deleted: what is here is new to it
     here_moved, there_moved = here != known.here, there != known.there
     if here == there:
         return "alike" if here_moved or there_moved or known.held or (key in sides.known and not here) else ""
@@ -89,6 +86,11 @@ def _step(key: str, sides: Sides) -> str:
     if there_moved:
         return "meet" if here and there else "send" if here else "take"
     return ("aside" if here else "") if known.held else ("send" if here else "remove")
+
+
+def without_lost(known: Mapping[str, Known], there: Collection[str]) -> dict[str, Known]:
+    """What is known, without names that the remote neither has nor says it deleted (`there` holds both): lost there, they are new to it again."""
+    return {key: each for key, each in known.items() if not each.there or key in there}
 
 
 def too_many(going: Sequence[str], known: Mapping[str, Known]) -> bool:

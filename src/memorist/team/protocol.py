@@ -91,7 +91,8 @@ def is_digest(text: str) -> bool:
     return _DIGEST.match(text) is not None
 
 
-def space_name(identity: str) -> str:
-    """The team's name for a project, by what stays the same when it is cloned anew; the same on every machine."""
-    name = folder_name(identity)
+def space_name(address: str) -> str:
+    """The team's name for a project, by the address of its Git remote: the same on every machine, whether it was cloned by SSH or by HTTPS."""
+    plain = re.sub(r"^\w+://", "", address.strip()).rpartition("@")[2].removesuffix("/").removesuffix(".git")
+    name = folder_name(re.sub(r":(?:\d+/)?/*", "/", plain, count=1).lower())
     return name if SPACE.match(name) else f"p{name}"[:100]

@@ -22,7 +22,7 @@ from memorist.ports import Files
 from memorist.store.files import present
 from memorist.store.locks import held
 from memorist.team.common.run import Common
-from memorist.team.delta import Known, Sides, State, Steps, batches, plan, too_many
+from memorist.team.delta import Known, Sides, State, Steps, batches, plan, too_many, without_lost
 from memorist.team.local.run import Local, LocalTexts
 from memorist.team.merge import beside, merged
 from memorist.team.remote import MOST_KEYS, Look, Put, Remote, Seen
@@ -69,7 +69,7 @@ class TeamSync:
     def pending(self) -> Steps:
         """What would be sent now, by what was known of the remote at the last run."""
         state, local = self.state(), self._local.texts()
-        return plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, frozenset(), state))
+        return plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, state))
 
     def pull(self, *, deletions: bool = False, anew: bool = False, wait_seconds: float = 10.0) -> Report:
         """Take what others changed. Raises RemoteError, StoreError.
@@ -106,7 +106,8 @@ class TeamSync:
         if anew or (state.seen.id and look.seen.id != state.seen.id):
             state = State(remote=state.remote, beside=state.beside)
         usable, refused = self._usable(look, local)
-        steps = plan(self._sides(local, usable, look.gone, state))
+        state = replace(state, keys=without_lost(state.keys, {*look.there, *look.gone, *look.problems}))
+        steps = plan(self._sides(local, usable | self._unusable(state, look, usable), state))
         drop = steps.drop if deletions or not too_many(steps.drop, state.keys) else ()
         arriving = self._arriving(steps, local, state, replace(look, there=usable))
         drops = [Change(path=TEAM + key, before=local.data[key], after=None) for key in drop]
@@ -114,7 +115,8 @@ class TeamSync:
         state = self._noted(state, arriving, replace(steps, drop=drop), usable, written)
         # What waits for a person, and what could not be read, is still to come: the next look must not be answered by "nothing changed".
         whole = drop == steps.drop and not arriving.bad
-        state = replace(state, seen=look.seen if whole else replace(look.seen, tag=""))
+        # It goes on from the same version, so that a remote which tells deletions by comparing two of them tells them again.
+        state = replace(state, seen=look.seen if whole else replace(look.seen, tag="", version=state.seen.version))
         self._common.prune(known.here for known in state.keys.values())
         self._save(state)
         return self._told(report, arriving, written, drop, (*refused, *look.problems.items(), *arriving.bad), steps)
@@ -140,8 +142,14 @@ class TeamSync:
         return fit, refused
 
     @staticmethod
-    def _sides(local: LocalTexts, there: Mapping[str, str], gone: frozenset[str], state: State) -> Sides:
-        return Sides(here=local.hashes, there=there, gone=gone, known=state.keys, staying={each.key for each in local.staying})
+    def _unusable(state: State, look: Look, usable: Mapping[str, str]) -> dict[str, str]:
+        """What is there now and cannot be taken counts as it was: it is neither taken nor deleted here."""
+        names = (key for key in (*look.there, *look.problems) if key not in usable)
+        return {key: state.keys[key].there for key in names if key in state.keys}
+
+    @staticmethod
+    def _sides(local: LocalTexts, there: Mapping[str, str], state: State) -> Sides:
+        return Sides(here=local.hashes, there=there, known=state.keys, staying={each.key for each in local.staying})
 
     def _arriving(self, steps: Steps, local: LocalTexts, state: State, look: Look) -> _Arriving:
         wanted = (*steps.take, *steps.meet)
@@ -251,7 +259,7 @@ class TeamSync:
 
     def _send(self, *, deletions: bool) -> Report:
         state, local = self.state(), self._local.texts()
-        steps = plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, frozenset(), state))
+        steps = plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, state))
         waits = not deletions and too_many(steps.remove, state.keys)
         puts = {key: Put(local.texts[key], self._was(state, key)) for key in steps.send}
         puts |= {} if waits else {key: Put(None, state.keys[key].there) for key in steps.remove}
