@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +37,7 @@ from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_receipt, keep_session
 from memorist.store.transcript import TranscriptWriter
 from memorist.store.uses import keep_uses
+from memorist.team.watch.run import Watcher
 
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
@@ -56,6 +57,8 @@ class World(Struct, frozen=True, kw_only=True):
     """May change some of the settings while the session runs."""
     memory: AutoMemory | None = None
     """The memory of the session's project; None where none is kept."""
+    team: Callable[[Callable[[Event], None]], Watcher | None] = lambda _: None
+    """Gives what keeps the team's memories of the session's project alike, told where to tell what happens; None where the project has no team."""
     listener: Listener | None = None
 
 
@@ -156,7 +159,9 @@ class Journal:
             record=self._record_fork,
             keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
         )
-        return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
+        return Memories(
+            Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look, world.team(self.tell)
+        )
 
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +19,7 @@ from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.manifest import MAX_FILE, Head, is_index
 from memorist.auto_memory.scan.run import Used
 from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.auto_memory.shared import TEAM, Shared, is_shared, together
+from memorist.auto_memory.shared import TEAM, together
 from memorist.auto_memory.shown import doubts, presentable, seal
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, moment, new_topic, parse
 from memorist.errors import InputError, NothingToDo, WriteConflict
@@ -116,7 +117,7 @@ class AutoMemory:
 
     def case(self, actor: Actor, said: Evidence = NOBODY, changed: Collection[str] = ()) -> Case:
         """What the gate would judge a change of this actor by now; `changed` are the paths that it writes to."""
-        given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed(), shared=self._shared())
+        given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed(), shared=self.folder.shared())
         if actor not in BY_A_MODEL:
             return given
         heads = self.heads()
@@ -125,12 +126,6 @@ class AutoMemory:
         ]
         said = msgspec.structs.replace(said, outside=(*said.outside, *told))
         return msgspec.structs.replace(given, said=said, present=tuple(head.path for head in heads))
-
-    def _shared(self) -> tuple[Shared, ...]:
-        if self._files.facts(self.where.folder / TEAM) is None:
-            return ()
-        paths = (head.path for head in self.heads() if is_shared(head.path) and head.size <= MAX_FILE)
-        return tuple(Shared(path, self.folder.read(path).body) for path in paths)
 
     def _own(self, changes: Iterable[Change]) -> None:
         """What the person wrote or accepted is shown, also where it reads like an order."""
@@ -293,6 +288,11 @@ class AutoMemory:
     def reviewed(self) -> tuple[str, ...]:
         """Seals of the memories that the person accepted."""
         return self._seals.all()
+
+    def beside(self) -> Self:
+        """Another one of the same folder, for another thread; see `ScannedFolder.beside`."""
+        uses = self.folder.uses()
+        return type(self)(self.where, files=self._files, clock=self._clock, settings=self.settings, used=lambda: uses)
 
     def close(self) -> None:
         """Let go of the history's files."""

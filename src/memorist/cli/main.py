@@ -31,6 +31,7 @@ class MemoristCommands(Commands):
         "recall": "memorist.cli.recall:recall",
         "replay": "memorist.cli.replay:replay",
         "skills": "memorist.cli.skills:skills_group",
+        "team": "memorist.cli.team:team_group",
     }
 
 

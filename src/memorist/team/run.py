@@ -6,8 +6,8 @@ what is known of them. Nothing is lost: what would be overwritten stands in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +28,7 @@ from memorist.team.merge import beside, merged
 from memorist.team.remote import MOST_KEYS, Look, Put, Remote, Seen
 from memorist.team.report import Report
 from memorist.team.settings import TeamSettings
-from memorist.team.wire import digest, landed
+from memorist.team.wire import Unshareable, digest, landed
 
 ATTEMPTS = 3
 """A push and at most two more when others were faster (claude-code.md section 10.4)."""
@@ -58,6 +58,11 @@ class TeamSync:
         self._local = Local(memory, files, settings.entry_bytes)
         self._common = Common(self._where, files)
 
+    @property
+    def folder(self) -> Path:
+        """The folder `team/`."""
+        return self._memory.where.folder / TEAM
+
     def state(self) -> State:
         """What is known of both sides; nothing where it is torn, or of another remote. Both sides are then compared as if for the first time."""
         try:
@@ -70,6 +75,10 @@ class TeamSync:
         """What would be sent now, by what was known of the remote at the last run."""
         state, local = self.state(), self._local.texts()
         return plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, state))
+
+    def staying(self) -> tuple[Unshareable, ...]:
+        """What is not sent, and why."""
+        return self._local.texts().staying
 
     def pull(self, *, deletions: bool = False, anew: bool = False, wait_seconds: float = 10.0) -> Report:
         """Take what others changed. Raises RemoteError, StoreError.
@@ -287,11 +296,3 @@ class TeamSync:
 
     def _save(self, state: State) -> None:
         self._files.write(self._where.synced, msgspec.json.encode(state))
-
-    @contextmanager
-    def closing(self) -> Iterator[TeamSync]:
-        """Lets go of the remote at the end."""
-        try:
-            yield self
-        finally:
-            self.remote.close()

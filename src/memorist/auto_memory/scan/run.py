@@ -64,7 +64,7 @@ class ScannedFolder:
 
     def beside(self) -> Self:
         """Another one of the same folder, for another thread: the two share what is on disk, and nothing else."""
-        uses = self._uses()
+        uses = self.uses()
         return type(self)(self.where, files=self._files, clock=self._clock, settings=self._settings, used=lambda: uses)
 
     def heads(self) -> list[Head]:
@@ -271,10 +271,10 @@ class ScannedFolder:
         heads = own_heads((seen.head for seen in scan.files.values() if seen.head is not None), below)
         limits = IndexLimits(lines=self._settings.index_lines, size=self._settings.index_bytes, line=self._settings.index_line)
         text = self.index_text(below) if present is None else present
-        uses = {path.removeprefix(below): each for path, each in self._uses().items() if path.startswith(below)}
+        uses = {path.removeprefix(below): each for path, each in self.uses().items() if path.startswith(below)}
         return build(heads, text, uses=uses, now=self._clock.now(), limits=limits)
 
-    def _uses(self) -> Mapping[str, Uses]:
+    def uses(self) -> Mapping[str, Uses]:
         """How often each memory was used; without the database nobody knows, and the index is made all the same."""
         try:
             return self._used()
