@@ -18,6 +18,9 @@ from memorist.team.settings import TeamSettings
 from memorist.team.wire import digest
 from memorist.testing import FrozenClock
 
+TOKEN = "ghp_" + "x7Kq2Lm9Pz4Rt8Vw3Yb6" + "Nc1Hd5Jf0Gs2Ta7Q"
+"""A made-up secret, in two parts so that no scanner takes it for a real one."""
+
 
 class MemoryRemote:
     """A team's store as it should be; a test may make it lie."""
@@ -45,7 +48,7 @@ class MemoryRemote:
     def read(self, keys: Sequence[str], _: Mapping[str, int]) -> dict[str, str]:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
-    def put(self, changes: Mapping[str, Put]) -> None:
+    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
         doing = self.before_put
         self.before_put = int
         doing()
@@ -62,6 +65,8 @@ class MemoryRemote:
                 self.texts[key] = change.text
                 self.gone.discard(key)
         self.version += 1
+        alone = seen.version.isdigit() and int(seen.version) + 1 == self.version
+        return Seen(id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else "")
 
     def close(self) -> None:
         pass
@@ -92,7 +97,7 @@ class Machine:
     def body(self, key: str) -> str:
         return self.memory.folder.read(f"team/{key}").body
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         return sorted(path.relative_to(self.team).as_posix() for path in self.team.rglob("*.md") if path.name != "MEMORY.md")
 
 

@@ -69,6 +69,8 @@ def _place(key: str) -> str:
     joined = str(root / key)
     if not key or not joined.startswith(f"{root}/") or ".." in key.split("/"):
         return "The name leads out of the folder."
+    if any(part.endswith(".md") for part in key.split("/")[:-1]):
+        return "A folder in the name is called like a memory."
     return bad_path(key) or ""
 
 

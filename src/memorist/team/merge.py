@@ -66,7 +66,8 @@ def merged(base: str | None, mine: str, theirs: str) -> str | None:
         part = one.get(name) if _plain(one.get(name)) != before else two.get(name)
         if part is not None:
             chosen[name] = part
-    return _joined(chosen)
+    text = _joined(chosen)
+    return text if text.strip() else None
 
 
 def _plain(part: str | None) -> str | None:

@@ -60,8 +60,11 @@ class Remote(Protocol):
         """Texts by name, as they were at the last look; a name may be missing."""
         ...
 
-    def put(self, changes: Mapping[str, Put]) -> None:
-        """Make all of the changes or none. Raises RemoteMoved when somebody changed one of them meanwhile; nothing is made then."""
+    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
+        """Make all of the changes or none; gives how the remote is seen then: with an entity tag where nobody else changed anything since the last look.
+
+        Raises RemoteMoved when somebody changed one of them meanwhile; nothing is made then.
+        """
         ...
 
     def close(self) -> None:

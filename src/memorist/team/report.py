@@ -35,8 +35,8 @@ class Report(Struct, frozen=True, kw_only=True):
         return any((self.taken, self.merged, self.beside, self.dropped, self.sent, self.removed))
 
     def __add__(self, other: Report) -> Report:
-        """Both, one after the other; what stays or waits is as the later one says."""
-        later = ("staying", "deletions")
+        """Both, one after the other; what stays is as the later one says."""
+        later = ("staying",)
         return Report(
             **{
                 name: getattr(other, name) if name in later else tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.changes import Change, Why, headline
@@ -21,6 +20,7 @@ from memorist.errors import InputError, RemoteMoved, RemoteUnavailable, RemoteWe
 from memorist.ports import Files
 from memorist.store.files import present
 from memorist.store.locks import held
+from memorist.team.arriving import Arriving, Here, kept, met
 from memorist.team.common.run import Common
 from memorist.team.delta import Known, Sides, State, Steps, batches, plan, too_many, without_lost
 from memorist.team.local.run import Local, LocalTexts
@@ -28,22 +28,10 @@ from memorist.team.merge import beside, merged
 from memorist.team.remote import MOST_KEYS, Look, Put, Remote, Seen
 from memorist.team.report import Report
 from memorist.team.settings import TeamSettings
-from memorist.team.wire import Unshareable, digest, landed
+from memorist.team.wire import Unshareable, digest
 
 ATTEMPTS = 3
 """A push and at most two more when others were faster (claude-code.md section 10.4)."""
-
-
-class _Arriving(Struct, frozen=True, kw_only=True):
-    """What a pull is about to write: changes of files, and what will be known of each name once they are written."""
-
-    changes: tuple[Change, ...] = ()
-    merged: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
-    beside: tuple[tuple[str, str], ...] = ()
-    texts: dict[str, str] = {}
-    """Name to the text there."""
-    bad: tuple[tuple[str, str], ...] = ()
 
 
 class TeamSync:
@@ -74,7 +62,7 @@ class TeamSync:
     def pending(self) -> Steps:
         """What would be sent now, by what was known of the remote at the last run."""
         state, local = self.state(), self._local.texts()
-        return plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, state))
+        return plan(self._sides(local, _there(state), state))
 
     def staying(self) -> tuple[Unshareable, ...]:
         """What is not sent, and why."""
@@ -109,9 +97,7 @@ class TeamSync:
         if self._memory.settings.policy == "off":
             return replace(report, remarks=("auto_memory.policy is off: nothing is taken",))
         state = self.state()
-        look = self._look(Seen() if anew else state.seen)
-        if look is None:
-            return report
+        look = self._look(Seen() if anew else state.seen) or Look(seen=state.seen, there=_there(state))
         if anew or (state.seen.id and look.seen.id != state.seen.id):
             state = State(remote=state.remote, beside=state.beside)
         usable, refused = self._usable(look, local)
@@ -160,32 +146,22 @@ class TeamSync:
     def _sides(local: LocalTexts, there: Mapping[str, str], state: State) -> Sides:
         return Sides(here=local.hashes, there=there, known=state.keys, staying={each.key for each in local.staying})
 
-    def _arriving(self, steps: Steps, local: LocalTexts, state: State, look: Look) -> _Arriving:
+    def _arriving(self, steps: Steps, local: LocalTexts, state: State, look: Look) -> Arriving:
         wanted = (*steps.take, *steps.meet)
         texts, bad = self._checked(self.remote.read(wanted, look.sizes) if wanted else {}, wanted, look.there)
-        found = _Arriving(texts=texts, bad=bad)
+        found = Arriving(texts=texts, bad=bad)
         for key in steps.aside:
-            other = beside(key, local.texts[key])
-            copy = Change(path=TEAM + other, before=local.data.get(other), after=local.data[key])
-            found = replace(found, changes=(*found.changes, copy), beside=(*found.beside, (key, other)))
+            found = self._kept(found, key, local)
         for key, text in texts.items():
             known, mine = state.keys.get(key), local.texts.get(key)
             both = merged(self._common.text(known.here) if known else None, mine, text) if key in steps.meet and mine is not None else text
-            found = self._met(found, key, (mine or "", text, both), local.data.get(key))
+            found = met(found if both is not None else self._kept(found, key, local), key, text, both, local.data.get(key))
         self._common.keep(text for each in (texts, local.texts) for key, text in each.items() if key in (*wanted, *steps.alike))
         return found
 
     @staticmethod
-    def _met(found: _Arriving, key: str, said: tuple[str, str, str | None], before: bytes | None) -> _Arriving:
-        """One more text that comes: in the place of what is here, or brought together with it, or with what is here kept beside it."""
-        mine, text, both = said
-        change = Change(path=TEAM + key, before=before, after=landed(both if both is not None else text, before))
-        if both is None:
-            other = beside(key, mine)
-            copy = Change(path=TEAM + other, before=None, after=before)
-            return replace(found, changes=(copy, *found.changes, change), beside=(*found.beside, (key, other)))
-        name = "merged" if both != text else "taken"
-        return replace(found, changes=(*found.changes, change), **{name: (*getattr(found, name), key)})
+    def _kept(found: Arriving, key: str, local: LocalTexts) -> Arriving:
+        return kept(found, key, Here(local.data[key], local.texts[key]), local.here(beside(key, local.texts[key])))
 
     def _checked(
         self, texts: Mapping[str, str], wanted: tuple[str, ...], there: Mapping[str, str]
@@ -226,7 +202,7 @@ class TeamSync:
         except InputError as error:
             return Written(refused=(Refused(change.path, (str(error),)),))
 
-    def _noted(self, state: State, arriving: _Arriving, steps: Steps, there: Mapping[str, str], written: Written) -> State:
+    def _noted(self, state: State, arriving: Arriving, steps: Steps, there: Mapping[str, str], written: Written) -> State:
         keys, local = dict(state.keys), self._local.texts()
         away = {each.path for each in written.waiting} | {each.path for each in written.refused}
         for key in (*steps.alike, *steps.drop):
@@ -249,7 +225,7 @@ class TeamSync:
 
     @staticmethod
     def _told(
-        report: Report, arriving: _Arriving, written: Written, drop: tuple[str, ...], refused: tuple[tuple[str, str], ...], steps: Steps
+        report: Report, arriving: Arriving, written: Written, drop: tuple[str, ...], refused: tuple[tuple[str, str], ...], steps: Steps
     ) -> Report:
         gate = {each.path.removeprefix(TEAM): "; ".join(each.reasons) for each in written.refused}
         waits = {each.path.removeprefix(TEAM): "; ".join(each.reasons) for each in written.waiting}
@@ -268,14 +244,13 @@ class TeamSync:
 
     def _send(self, *, deletions: bool) -> Report:
         state, local = self.state(), self._local.texts()
-        steps = plan(self._sides(local, {key: known.there for key, known in state.keys.items() if known.there}, state))
+        steps = plan(self._sides(local, _there(state), state))
         waits = not deletions and too_many(steps.remove, state.keys)
         puts = {key: Put(local.texts[key], self._was(state, key)) for key in steps.send}
         puts |= {} if waits else {key: Put(None, state.keys[key].there) for key in steps.remove}
         self._common.keep(put.text for put in puts.values() if put.text is not None)
         for batch in batches(puts, self._settings.body_bytes):
-            self.remote.put(batch)
-            state = self._after(state, batch)
+            state = replace(self._after(state, batch), seen=self.remote.put(batch, state.seen))
             self._save(state)
         return Report(
             sent=tuple(key for key, put in puts.items() if put.text is not None),
@@ -295,4 +270,10 @@ class TeamSync:
         return replace(state, keys=keys | sent)
 
     def _save(self, state: State) -> None:
-        self._files.write(self._where.synced, msgspec.json.encode(state))
+        if state != self.state():
+            self._files.write(self._where.synced, msgspec.json.encode(state))
+
+
+def _there(state: State) -> dict[str, str]:
+    """What the remote holds, as far as is known."""
+    return {key: known.there for key, known in state.keys.items() if known.there}

@@ -162,7 +162,7 @@ class GitRemote:
         by_digest = {digest(text): text for text in self._texts.values()}
         return {key: by_digest[self._there[key]] for key in keys if self._there.get(key) in by_digest}
 
-    def put(self, changes: Mapping[str, Put]) -> None:
+    def put(self, changes: Mapping[str, Put], _: Seen) -> Seen:
         """One commit on top of the one that was seen, and a push that is refused when another was faster."""
         if self._tip and not self._there:
             self._looked(Seen())
@@ -176,7 +176,7 @@ class GitRemote:
         if pushed.returncode:
             raise self._not_pushed((pushed.stdout + pushed.stderr).decode("utf-8", "replace"))
         self._git("update-ref", _THERE, _NEXT)
-        self._looked(Seen())
+        return self._looked(Seen()).seen  # the commit stands on the one that was looked at, so that nothing lies between
 
     def _not_pushed(self, said: str) -> RemoteError:
         if "hook declined" not in said and any(sign in said for sign in _BEHIND):

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
-from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
+from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
 from memorist.team.remote import Look, Put, Seen
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
@@ -110,15 +110,18 @@ class ServerRemote:
     def _texts(self, keys: list[str]) -> dict[str, str]:
         return self._read_as(self._ask("POST", f"{self._path}/read", Wanted(keys)), Texts).texts
 
-    def put(self, changes: Mapping[str, Put]) -> None:
+    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
         """Make all changes or none.
 
         An answer that is lost leaves it open whether they were made; the repetition is then refused as moved, and the next look shows them as made.
         """
         body = Changes({key: NewText(change.text, change.was) for key, change in changes.items()})
         answer = self._ask("PUT", self._path, body)
-        if answer.status != 200:
-            raise self._refusal(answer)
+        done = self._read_as(answer, Done)
+        if not 0 <= done.version < _MOST_VERSION or done.id != seen.id:
+            return Seen(id=seen.id, version=seen.version)
+        alone = seen.version.isdigit() and done.version == int(seen.version) + 1
+        return Seen(id=done.id, version=str(done.version), tag=entity_tag(done.id, done.version) if alone else "")
 
     def close(self) -> None:
         """Nothing is kept open."""

@@ -13,6 +13,7 @@ from memorist.auto_memory.shared import TEAM, is_shared
 from memorist.errors import StoreError
 from memorist.ports import Files
 from memorist.store.files import present
+from memorist.team.arriving import Here
 from memorist.team.keys import key_problem
 from memorist.team.wire import Unshareable, digest, unshareable, wire
 
@@ -26,6 +27,10 @@ class LocalTexts(Struct, frozen=True, kw_only=True):
     """What is shared of them."""
     hashes: dict[str, str] = {}
     staying: tuple[Unshareable, ...] = ()
+
+    def here(self, key: str) -> Here | None:
+        """One of them; None where there is none of that name."""
+        return Here(self.data[key], self.texts[key]) if key in self.data else None
 
 
 class Local:
