@@ -82,7 +82,8 @@ class Machine:
         self.files = DiskFiles(durable=False)
         memory = AutoMemorySettings(policy=policy)
         self.memory = AutoMemory(self.where, files=self.files, clock=FrozenClock(now), settings=memory)
-        self.sync = TeamSync(self.memory, remote, files=self.files, settings=settings or TeamSettings())
+        self.settings = settings or TeamSettings()
+        self.sync = TeamSync(self.memory, remote, files=self.files, settings=self.settings)
 
     @property
     def team(self) -> Path:
