@@ -10,14 +10,16 @@ from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.forks.spec import ParentCall
 from memorist.journal import Journal
+from memorist.past_shown import PastShown
 from memorist.view import View
 
 
 class Beside:
     """One for a session. `show` is called before each request, when what came with it has been taken in."""
 
-    def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly]) -> None:
+    def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly], past: PastShown | None = None) -> None:
         self._journal = journal
+        self._past = past
         self._assembling = assembling
         self._assembly: Assembly | None = None
 
@@ -36,6 +38,8 @@ class Beside:
     def take_up(self, view: View) -> None:
         """The first request of this process: what a former one had shown stands in the window."""
         self._journal.memories.resumed(view)
+        if self._past is not None:
+            self._past.resumed(view)
         for message in view.messages():
             if message.origin is Origin.INJECTED:
                 self._journal.called.took(message)
@@ -45,11 +49,15 @@ class Beside:
         await self._journal.memories.looked()
         if self._assembly is not None:
             await self._assembly.before(view, request, messages, window)
+        if self._past is not None:
+            self._past.show(view)
         self._journal.memories.show(view, messages)
 
     def made_anew(self) -> None:
         """The conversation was made smaller, or rewritten by the host: what was shown is gone with it."""
         self._journal.memories.compacted()
+        if self._past is not None:
+            self._past.compacted()
         if self._assembly is not None:
             self._assembly.made_anew()
 
@@ -57,6 +65,8 @@ class Beside:
         """The user took turns back, and what was shown in them is gone."""
         self._journal.memories.compacted()
         self._journal.memories.resumed(view)
+        if self._past is not None:
+            self._past.resumed(view)
         if self._assembly is not None:
             self._journal.flush()
             self._assembly.taken_back(view)
@@ -69,6 +79,11 @@ class Beside:
         """A file was read into the conversation."""
         if self._assembly is not None:
             self._assembly.read(path)
+
+    def replied(self, messages: Sequence[Message]) -> None:
+        """The model's reply, which may say what it used."""
+        if self._past is not None:
+            self._past.replied(messages)
 
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The host waits for its user."""

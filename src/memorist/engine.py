@@ -26,6 +26,8 @@ from memorist.assembly import Assembly, AssemblyMeans
 from memorist.auto_memory.index import Uses
 from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
+from memorist.background import ended, start_worker
+from memorist.beside import Beside
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.context.host import HostContext
@@ -33,18 +35,24 @@ from memorist.context.run import Outside
 from memorist.errors import UsageError
 from memorist.events import Listener
 from memorist.flags.run import Flags, Source, file_source
-from memorist.journal import Journal, Named, World
+from memorist.journal import Journal
 from memorist.models.choose import open_model
+from memorist.models.limits import RateNews, listen_to
+from memorist.past_shown import PastMeans, PastShown
 from memorist.playback import Playback
 from memorist.ports import Clock, Files, Model
+from memorist.remembering import Named, World
 from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
 from memorist.skills.run import SkillSearch, places_of
+from memorist.spend.run import heard
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
+from memorist.store.opening import open_state
+from memorist.store.state import State
 from memorist.store.uses import totals
 from memorist.team.place.run import open_remote, read_place
 from memorist.team.run import TeamSync
@@ -85,17 +93,26 @@ class Memorist:
         self._files = files or DiskFiles()
         source = file_source(self.settings.flags) if flags is None else flags
         self._model, self._owns_model = self._chosen(model)
+        listen_to(self._model, self._provider_said)
         self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
         """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback] = set()
         self._memory: dict[str, AutoMemory] = {}
         self._searches: dict[str, SkillSearch] = {}
+        self._state: State | None = None
+        self._worker: int | None = None
+        """Process of the worker that was started last."""
 
     def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
             return open_model(model or self.settings.model, self.settings.models, clock=self._clock), True
         return model, False
+
+    def _provider_said(self, news: RateNews) -> None:
+        """A provider spoke of its rate limits: all processes of this home hold back their background work by it."""
+        if self._database is not None:
+            heard(self._database, news, now=self._clock.now(), settings=self.settings.spend)
 
     async def open(
         self,
@@ -121,9 +138,32 @@ class Memorist:
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
         journal.memories.begin()
-        opened = Session(journal, lambda context: self._assembly(journal, context))
+        past = None
+        if self.settings.learns_from_rollouts and not (host or Host()).remote:
+            past = self._past(journal)
+            if self._worker is None or ended(self._worker):
+                self._worker = start_worker(self.settings, files=self._files, clock=self._clock)
+        opened = Session(journal, Beside(journal, lambda context: self._assembly(journal, context), past))
         self._sessions.add(opened)
         return opened
+
+    def _past(self, journal: Journal) -> PastShown:
+        means = PastMeans(
+            session=journal.named.id,
+            project=journal.named.project,
+            family="rollout" if journal.named.format == "openai_responses" else "file-native",
+            layout=self.layout,
+            files=self._files,
+            clock=self._clock,
+            settings=self.settings.rollouts,
+            state=self._past_state,
+        )
+        return PastShown(means)
+
+    def _past_state(self) -> State:
+        if self._state is None:
+            self._state = open_state(self.settings.state, self.layout.database)
+        return self._state
 
     def _assembly(self, journal: Journal, context: HostContext) -> Assembly:
         means = AssemblyMeans(
@@ -187,7 +227,7 @@ class Memorist:
 
     def _memory_of(self, project: str, host: Host) -> AutoMemory | None:
         """The memory of a session's project; None for a session without one, and on a machine whose disk does not outlive it."""
-        return self.memory(project) if project and self.settings.auto_memory.enabled and not host.remote else None
+        return self.memory(project) if project and self.settings.remembers and not host.remote else None
 
     def memory(self, project: str) -> AutoMemory:
         """The memory of a project, by any folder of its repository. Raises SettingsError for an unsafe `auto_memory.directory`."""
@@ -229,9 +269,14 @@ class Memorist:
         self.flags.close()
         if self._model is not None and self._owns_model:
             await self._model.close()
+        if self._state is not None:
+            self._state.close()
+            self._state = None
         if self._database is not None:
             self._database.close()
             self._database = None
+        if self._worker is not None:
+            ended(self._worker)
 
     async def __aenter__(self) -> Self:
         return self

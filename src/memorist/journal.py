@@ -2,72 +2,38 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
-from memorist.auto_memory.run import AutoMemory
+from memorist.compaction.asking.run import Asking
 from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
-from memorist.events import Event, ForkRan, HistoryReplaced, Listener, SessionClosed, SessionOpened, TurnsRolledBack
-from memorist.flags.run import Flags
+from memorist.events import Event, ForkRan, HistoryReplaced, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
-from memorist.memories import Memories
-from memorist.ports import Clock, Files, Model
-from memorist.recall.first_look.run import FirstLook
-from memorist.recall.run import Recall, RecallMeans
-from memorist.recall.search.run import MemorySearch
+from memorist.ports import Model
+from memorist.remembering import Heard, Named, World, memories_of
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.session_memory.trigger import Due, Host, allowed
-from memorist.settings import Settings
 from memorist.skills.called import CalledSkills
+from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
-from memorist.store.sessions import keep_receipt, keep_session
+from memorist.store.sessions import keep_session
 from memorist.store.transcript import TranscriptWriter
-from memorist.store.uses import keep_uses
-from memorist.team.watch.run import Watcher
 
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
 
 Entry = Head | Message | Boundary | RolledBack | WorldRecord | Measured
-
-
-class World(Struct, frozen=True, kw_only=True):
-    """What a session needs from outside."""
-
-    clock: Clock
-    files: Files
-    database: sqlite3.Connection
-    model: Model | None
-    settings: Settings
-    flags: Flags
-    """May change some of the settings while the session runs."""
-    memory: AutoMemory | None = None
-    """The memory of the session's project; None where none is kept."""
-    team: Callable[[Callable[[Event], None]], Watcher | None] = lambda _: None
-    """Gives what keeps the team's memories of the session's project alike, told where to tell what happens; None where the project has no team."""
-    listener: Listener | None = None
-
-
-class Named(Struct, frozen=True, kw_only=True):
-    """Which session it is: its id, the root folder of its project, and its wire format."""
-
-    id: str
-    project: str
-    format: str
 
 
 class Journal:
@@ -82,12 +48,13 @@ class Journal:
         self._host = replace(host, auto_compact=self.compacts)
         self.following = Following(self._session_memory)
         self._closed = False
+        self._governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
         texts_of_compaction = shipped()
         self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
-        self.memories = self._memories()
+        self.memories = memories_of(named.id, layout, world, self._governor, Heard(self.tell, self._record_fork))
         self.called = CalledSkills(texts_of_compaction.skill)
         """The skills that the conversation called for."""
         self.window: list[Message] = []
@@ -114,6 +81,7 @@ class Journal:
             model=world.model,
             settings=self._session_memory,
             limits=world.settings.forks,
+            governor=self._governor,
             tell=self.tell,
             keep=self._keep_receipt,
         )
@@ -123,44 +91,21 @@ class Journal:
         return CompactionMeans(
             clock=world.clock,
             files=world.files,
-            model=world.model,
+            asking=self._asking(world.model) if world.model is not None else None,
             settings=world.settings.compaction,
-            forks=world.settings.forks,
             layout=self.layout,
             tell=self.tell,
-            record=self._record_fork,
         )
 
-    def _memories(self) -> Memories:
-        world, memory = self.world, self.world.memory
-        if memory is None:
-            return Memories()
-        look = FirstLook(memory.folder, world.settings.recall)
-        extraction = ExtractionMeans(
-            session=self.named.id,
-            cursor=self.layout.memory_cursor,
-            clock=world.clock,
+    def _asking(self, model: Model) -> Asking:
+        world = self.world
+        return Asking(
+            model=model,
             files=world.files,
-            model=world.model,
-            limits=world.settings.forks,
-            tell=self.tell,
-            record=self._record_fork,
-            ready=look.wait,
-        )
-        recall = RecallMeans(
-            session=self.named.id,
             clock=world.clock,
-            files=world.files,
-            model=world.model,
-            settings=world.settings.recall,
             limits=world.settings.forks,
-            searcher=MemorySearch(memory.folder, world.settings.recall),
-            tell=self.tell,
+            governor=self._governor,
             record=self._record_fork,
-            keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
-        )
-        return Memories(
-            Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look, world.team(self.tell)
         )
 
     def _take_up(self) -> list[str]:
@@ -272,7 +217,7 @@ class Journal:
 
     def _keep_receipt(self, receipt: Receipt) -> int:
         self.receipts.append(receipt)
-        return keep_receipt(self.world.database, self.named.id, receipt)
+        return self._governor.keep(receipt)
 
     def _record_fork(self, receipt: Receipt) -> None:
         number = self._keep_receipt(receipt)
@@ -285,6 +230,7 @@ class Journal:
         self._closed = True
         await self.memory.drain(CLOSE_SECONDS)
         await self.memories.close()
+        self._governor.give_up()
         self._transcript.close()
         self.tell(SessionClosed(self.following.messages, self.following.tokens))
         self._events.close()

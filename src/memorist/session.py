@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-from memorist.assembly import Assembly
 from memorist.beside import Beside
 from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
@@ -40,9 +39,9 @@ from memorist.window import Window
 class Session:
     """Opened by `Memorist.open`. Methods are called from one task; updates of the notes run beside it."""
 
-    def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly]) -> None:
+    def __init__(self, journal: Journal, beside: Beside) -> None:
         self._journal = journal
-        self._beside = Beside(journal, assembling)
+        self._beside = beside
         self._format = journal.named.format
         self._codec = codec(self._format)
         self._history = HostHistory(self._codec, journal.known)
@@ -183,6 +182,7 @@ class Session:
         for message in self._history.observed(answer.messages):
             due = self._journal.take(message) or due
         self._journal.compactor.replied(self._journal.world.clock.now(), answer.usage)
+        self._beside.replied(answer.messages)
         self._provider_did(self._reply)
         broke = self._watch.answered(answer.usage)
         if broke is not None:

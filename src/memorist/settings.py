@@ -6,7 +6,7 @@ Pure: reading the files is `memorist.store.config`'s work. Unknown keys and bad 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -21,8 +21,10 @@ from memorist.flags.values import SECTIONS, in_force, overridden, remarks
 from memorist.forks.spec import ForkLimits
 from memorist.models.settings import ModelSettings
 from memorist.recall.settings import RecallSettings
+from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.skills.settings import SkillsSettings
+from memorist.spend.settings import SpendSettings
 from memorist.team.settings import TeamSettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
@@ -39,6 +41,9 @@ PROJECT_MAY_SET = frozenset({"session_memory", "compaction"})
 gets the conversation, or where files are written."""
 
 
+LongTerm = Literal["auto_memory", "rollouts", "both", "none"]
+
+
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set. One value per subsystem."""
 
@@ -46,6 +51,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Folder of all data."""
     model: str = "structural"
     """The model for background work: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME@BASE_URL`, `local`, or `structural` for none."""
+    state: str = "sqlite"
+    """Where past sessions and the work on them are recorded: `sqlite` (in the home folder) or `postgresql://host/name` (for several machines)."""
+    long_term: LongTerm = "auto_memory"
+    """What is remembered across sessions by itself: `auto_memory` (topic files of each project), `rollouts` (past sessions, in two stages), `both`, or
+    `none`. Commands work in any case.
+    """
     session_memory: SessionMemorySettings = SessionMemorySettings()
     models: ModelSettings = ModelSettings()
     forks: ForkLimits = ForkLimits()
@@ -54,9 +65,21 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     skills: SkillsSettings = SkillsSettings()
+    rollouts: RolloutsSettings = RolloutsSettings()
+    spend: SpendSettings = SpendSettings()
     dream: DreamSettings = DreamSettings()
     team: TeamSettings = TeamSettings()
     flags: FlagsSettings = FlagsSettings()
+
+    @property
+    def remembers(self) -> bool:
+        """Whether auto memory is kept and shown."""
+        return self.auto_memory.enabled and self.long_term in ("auto_memory", "both")
+
+    @property
+    def learns_from_rollouts(self) -> bool:
+        """Whether past sessions become memory by themselves, and a session is shown what came of them."""
+        return self.long_term in ("rollouts", "both")
 
 
 class Layer(Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 from typing import Any, Self
 
@@ -116,6 +118,7 @@ class Attacked:
         """What a new session shows of memory, as one text."""
         self.obeys = ""
         session = await self.open()
+        await first_look_over()
         for question in questions or ("Tell me about the importer stages and the importer build, please",):
             await self.turn(session, question)
         await session.close()
@@ -124,6 +127,13 @@ class Attacked:
     def kept(self) -> dict[str, str]:
         """Every memory with its text."""
         return {head.path: (self.folder / head.path).read_text("utf-8") for head in self.memory.heads()}
+
+
+async def first_look_over() -> None:
+    """Until the look at a folder with many new files is over: a request would wait for it only for a moment."""
+    for thread in threading.enumerate():
+        if thread.name == "memorist-first-look":
+            await asyncio.to_thread(thread.join)
 
 
 def writes(folder: Path, files: dict[str, str]) -> str:

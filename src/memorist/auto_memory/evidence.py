@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -134,8 +135,18 @@ def comes_from_outside(text: str, said: Evidence) -> bool:
 def _found(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]]:
     if not wanted:
         return set()
-    stream = " " + " ".join(words(plain(source))) + " "
+    stream = _known_stream(source) if len(source) <= _REMEMBERED else _stream(source)
     return {run for run in wanted if f" {' '.join(run)} " in stream}
+
+
+def _stream(source: str) -> str:
+    """The words of a source, each between blanks."""
+    return " " + " ".join(words(plain(source))) + " "
+
+
+_REMEMBERED = 12_000
+"""Characters of the longest source whose words are remembered: one evidence is asked about for each entry of an answer, and folding it takes longest."""
+_known_stream = lru_cache(maxsize=1024)(_stream)
 
 
 def bears_on(quote: str, text: str) -> bool:

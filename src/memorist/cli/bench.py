@@ -32,6 +32,10 @@ BENCHES = {
     "secrets": "secrets",
     "context": "context",
     "manifest": "manifest",
+    "spend": "spending",
+    "team": "team",
+    "rollouts-stage-one": "rollouts_stage_one",
+    "rollouts": "rollouts",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

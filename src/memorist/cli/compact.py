@@ -22,6 +22,7 @@ from memorist.compaction.texts import shipped
 from memorist.configuration import load_settings
 from memorist.core.messages import Message
 from memorist.errors import InputError, ModelUnavailable, NothingToDo, UsageError
+from memorist.forks.governor import Ungoverned
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Boundary, Head
 from memorist.formats.registry import codec
@@ -110,7 +111,9 @@ async def _asked(recorded: Recorded, name: str, settings: Settings, instructions
     if model is None:
         raise UsageError(f"{name!r} is no model that can be asked")
     held = conversation(recorded.messages, said=[words for words in map(typed, recorded.everything) if words], factor=how.factor)
-    asking = Asking(model=model, files=DiskFiles(), clock=SystemClock(), limits=settings.forks, record=lambda _: None)
+    asking = Asking(
+        model=model, files=DiskFiles(), clock=SystemClock(), limits=settings.forks, governor=Ungoverned(), record=lambda _: None
+    )
     try:
         summary = await ask(held, None, asking, texts=how.texts, settings=settings.compaction, instructions=instructions)
     finally:

@@ -11,6 +11,7 @@ from memorist.cli import show
 from memorist.cli.flagged import look
 from memorist.configuration import load_settings
 from memorist.settings import flat, with_flags
+from memorist.store.opening import shown
 
 
 @click.group()
@@ -27,7 +28,7 @@ def show_settings(source: bool, as_json: bool) -> None:
     flags = look(configured.settings)
     resolved = with_flags(configured, flags.values)
     ignored = [*resolved.ignored, *([flags.trouble] if flags.trouble else [])]
-    values = flat(resolved.settings)
+    values = flat(resolved.settings) | {"state": shown(resolved.settings.state)}
     sources = {key: resolved.sources.get(key, "default") for key in values}
     if as_json:
         show.json({"settings": values, "sources": sources, "ignored": ignored})

@@ -155,7 +155,7 @@ def _skills(folder: Path, family: Family, model: str, settings: Settings) -> tup
 
 def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Section]:
     """The index of the folder's memory, where there is one and it would be shown."""
-    if not (settings.auto_memory.enabled and settings.recall.enabled):
+    if not (settings.remembers and settings.recall.enabled):
         return
     with opened(project=folder) as (_, memory):
         if not memory.folder.exists:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sqlite3
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -16,12 +18,15 @@ from msgspec import Struct
 
 from memorist.cli import show
 from memorist.cli.flagged import look
+from memorist.cli.status import read_status
 from memorist.configuration import load_settings
-from memorist.errors import MemoristError
+from memorist.errors import MemoristError, StoreError
 from memorist.flags.values import in_force, remarks
 from memorist.models.choose import open_model
 from memorist.session_memory.run import load_texts
-from memorist.settings import Resolved
+from memorist.settings import Resolved, Settings
+from memorist.spend.ladder import LADDER
+from memorist.spend.status import Status
 from memorist.store.database import migrations
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
@@ -70,6 +75,7 @@ def _findings() -> Iterator[Finding]:
     yield _database(layout.database)
     yield _own_texts(layout)
     yield _model(resolved)
+    yield from _spend(resolved.settings, layout.database)
     yield from _flags(resolved)
     for extra, module in EXTRAS.items():
         if importlib.util.find_spec(module) is None:
@@ -88,16 +94,23 @@ def _home(home: Path) -> Finding:
     return Finding("good", f"{home} is writable and private")
 
 
+@contextlib.contextmanager
+def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
 def _database(path: Path) -> Finding:
     if not path.exists():
         return Finding("good", "there is no database yet; it is made when it is needed")
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
+        with _read_only(path) as connection:
             answer = connection.execute("pragma quick_check").fetchone()[0]
             version = connection.execute("pragma user_version").fetchone()[0]
-        finally:
-            connection.close()
     except sqlite3.Error as error:
         return Finding(
             "wrong",
@@ -111,6 +124,22 @@ def _database(path: Path) -> Finding:
     if version > migrations()[-1][0]:
         return Finding("note", "the database was written by a newer memorist", "Update memorist when you can.")
     return Finding("good", f"the database is sound (version {version})")
+
+
+def _spend(settings: Settings, path: Path) -> Iterator[Finding]:
+    """Whether background work with the model is at rest. The database is looked into as it is; what is wrong with it is said already."""
+    if settings.model == "structural" or not path.exists():
+        return
+    with contextlib.suppress(sqlite3.Error, StoreError), _read_only(path) as database:
+        yield from _at_rest(read_status(database, settings, time.time()))
+
+
+def _at_rest(found: Status) -> Iterator[Finding]:
+    if len(found.at_rest) == len(LADDER):
+        yield Finding("note", f"no background work asks a model now: {found.at_rest[-1].why}", "memorist status says more.")
+    elif found.at_rest:
+        kinds = ", ".join(each.kind for each in found.at_rest)
+        yield Finding("note", f"at rest until there is room below the caps: {kinds}", "memorist status says why.")
 
 
 def _own_texts(layout: Layout) -> Finding:

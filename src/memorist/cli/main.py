@@ -26,12 +26,16 @@ class MemoristCommands(Commands):
         "context": "memorist.cli.context:context",
         "demo": "memorist.cli.replay:demo",
         "doctor": "memorist.cli.doctor:doctor",
+        "import": "memorist.cli.import_sessions:import_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
         "recall": "memorist.cli.recall:recall",
         "replay": "memorist.cli.replay:replay",
+        "rollouts": "memorist.cli.rollouts.group:rollouts_group",
         "skills": "memorist.cli.skills:skills_group",
+        "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",
+        "worker": "memorist.cli.worker:worker",
     }
 
 

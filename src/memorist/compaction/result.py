@@ -50,6 +50,8 @@ class Unchanged(Struct, frozen=True):
     """Nothing was done, and why, in one sentence. An expected outcome, not an error."""
 
     why: str
+    asked: bool = True
+    """False where a model was to be asked and was not: then it has not failed."""
 
 
 Outcome = Compacted | Unchanged

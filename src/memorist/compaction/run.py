@@ -32,9 +32,8 @@ from memorist.core.messages import Message, Usage
 from memorist.core.tokens import estimate_text
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
-from memorist.forks.spec import ForkLimits, Receipt
 from memorist.models.prices import MILLION, Price
-from memorist.ports import Clock, Files, Model
+from memorist.ports import Clock, Files
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.store.layout import SessionLayout
@@ -53,12 +52,11 @@ class CompactionMeans(Struct, frozen=True, kw_only=True):
 
     clock: Clock
     files: Files
-    model: Model | None
+    asking: Asking | None
+    """How a model is asked; None without one."""
     settings: CompactionSettings
-    forks: ForkLimits
     layout: SessionLayout
     tell: Callable[[Event], None]
-    record: Callable[[Receipt], None]
 
 
 class Compactor:
@@ -150,7 +148,7 @@ class Compactor:
                         result = made
                     else:
                         why = made.why
-                        model_failed = model_failed or strategy in {"full", "inline"}
+                        model_failed = model_failed or (made.asked and strategy in {"full", "inline"})
                 case Stop(why=why):
                     pass
                 case Guard(limit=limit):
@@ -188,7 +186,7 @@ class Compactor:
             instructions=bool(call.instructions),
             idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
             has_notes=self._notes_serve(),
-            has_model=self._means.model is not None,
+            has_model=self._means.asking is not None,
             provider_compacts=call.provider_compacts,
         )
 
@@ -280,12 +278,12 @@ class Compactor:
 
     async def _by_model(self, strategy: str, both: tuple[Conversation, Conversation], call: Call, terms: Terms) -> Outcome:
         (held, whole), means = both, self._means  # it is asked about the whole, and writes what takes the place of a part
-        if means.model is None:
+        if means.asking is None:
             return Unchanged("No model is set up.")
-        asking = Asking(model=means.model, files=means.files, clock=means.clock, limits=means.forks, record=means.record)
+        asking = replace(means.asking, asked=call.manual is not None)
         summary = await ask(whole, call.parent, asking, texts=self._texts, settings=means.settings, instructions=call.instructions)
         if isinstance(summary, Unusable):
-            return Unchanged(summary.why)
+            return Unchanged(summary.why, summary.asked)
         if strategy == "inline":
             return inline.compact(held, inline.HandOver(summary=summary), terms)
         return full.compact(held, summary, terms)

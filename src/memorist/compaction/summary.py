@@ -70,6 +70,8 @@ class Unusable(Struct, frozen=True):
     """The answer is no summary, and why, in one sentence. The conversation stays as it was."""
 
     why: str
+    asked: bool = True
+    """False where no model was asked at all: a cap on background work is reached, or the provider wants no requests now."""
 
 
 def read_summary(text: str, *, stop_reason: str | None = None, tool_calls: int = 0) -> str | Unusable:

@@ -30,15 +30,25 @@ def surviving(entries: Iterable[Entry]) -> list[Entry]:
     return _live(kept, following.stretches)
 
 
+def taken_back(entries: Iterable[Entry]) -> list[tuple[int, int]]:
+    """The stretches of entries that were taken back (first, and one after the last; in order, apart). No entry is held."""
+    return _turns(entries).stretches
+
+
 def is_turn(message: Message) -> bool:
     """Whether a message begins a turn of a transcript: a person, or another agent, spoke."""
     return message.role == "user" and message.origin in (Origin.USER, Origin.AGENT)
 
 
 def _followed(entries: Iterable[Entry]) -> tuple[list[Entry], Turns]:
+    kept = list(entries)
+    return kept, _turns(kept)
+
+
+def _turns(entries: Iterable[Entry]) -> Turns:
     """Markers whose messages were left out by their reader (`kept` is false) are history already."""
-    kept, turns = list(entries), Turns()
-    for place, entry in enumerate(kept):
+    turns = Turns()
+    for place, entry in enumerate(entries):
         match entry:
             case Message():
                 typed = is_turn(entry)
@@ -53,7 +63,7 @@ def _followed(entries: Iterable[Entry]) -> tuple[list[Entry], Turns]:
                 turns.said(place, typed=False, context=False)
             case _:
                 pass
-    return kept, turns
+    return turns
 
 
 def _messages(entries: list[Entry]) -> int:

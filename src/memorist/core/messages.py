@@ -28,7 +28,9 @@ SKILL_BODY = "memorist-skill-"
 """How the ids of messages begin that hold the body of a skill."""
 WORLD_CHANGE = "memorist-world-"
 """How the ids of messages begin that tell of a change of the surroundings."""
-SHOWN_ANEW = (RECALLED, SKILL_BODY, WORLD_CHANGE)
+PAST = "memorist-past-"
+"""How the ids of messages begin that show what past sessions taught."""
+SHOWN_ANEW = (RECALLED, SKILL_BODY, WORLD_CHANGE, PAST)
 """After a compaction these are shown anew, and no summary quotes them."""
 
 

@@ -109,7 +109,7 @@ def first_body(spec: ForkSpec, way: EditWay, texts: ForkTexts, *, codec: Codec, 
     is still open, the boundaries and the task; without a cache mark of its own (FK-1). `model` is the id for a fresh request.
     """
     if spec.parent is None:
-        schema = JSON_SCHEMA if way is EditWay.JSON else None
+        schema = JSON_SCHEMA if way is EditWay.JSON else spec.schema if way is EditWay.ANSWER else None
         text = "\n\n".join(part for part in ((spec.digest or "").strip(), _task(spec, way, texts)) if part)
         return codec.new_body(model, system=_boundaries(spec, texts), text=text, max_output=spec.limits.output, schema=schema)
     text = f"{_boundaries(spec, texts)}\n\n{_task(spec, way, texts)}"

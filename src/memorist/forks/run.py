@@ -16,7 +16,7 @@ from memorist.core.template import render
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
 from memorist.forks.hands.run import Answer, Hands
 from memorist.forks.request import ForkTexts, choose_way, first_body, is_fork, model_id, shares_prefix
-from memorist.forks.spec import EditWay, ForkSpec, Outcome, Receipt
+from memorist.forks.spec import EditWay, ForkSpec, Outcome, Receipt, counted_tokens
 from memorist.forks.text_edits import TextEdits, parse_elements, parse_json
 from memorist.forks.tools import recognise
 from memorist.formats.codec import Codec
@@ -172,14 +172,12 @@ class _Fork:
 
     def _used_up(self, spec: ForkSpec) -> str:
         """Which limit forbids another request; empty when none does."""
-        limits, usage = spec.limits, self._usage
+        limits = spec.limits
         checks = (
             (self._turns >= limits.turns, f"Its {limits.turns} turns were used up before it was done."),
             (self._requests >= limits.requests, f"Its {limits.requests} requests were used up before it was done."),
-            (
-                usage.input + usage.cache_write + usage.output >= limits.tokens,
-                f"Its {limits.tokens:,} tokens were used up before it was done.",
-            ),
+            (counted_tokens(self._usage) >= limits.tokens, f"Its {limits.tokens:,} tokens were used up before it was done."),
+            ((self._cost or 0.0) >= limits.cost_usd, f"Its {limits.cost_usd:.2f} dollars were used up before it was done."),
             (self._passed() >= limits.seconds, _TIME),
         )
         return next((why for reached, why in checks if reached), "")

@@ -30,6 +30,15 @@ class NoTools(Struct, frozen=True, tag="no_tools"):
     """Every call is denied: the fork is asked for text only (a summary)."""
 
 
+CACHED_PART = 10
+"""Tokens read from the cache for each one that is counted: providers bill a read at a tenth of input (models/prices.toml)."""
+
+
+def counted_tokens(usage: Usage) -> int:
+    """The tokens that limits and caps count: input and output in full, what was read from the cache for a tenth."""
+    return usage.input + usage.cache_write + usage.output + usage.cache_read // CACHED_PART
+
+
 Permission = EditOnly | FolderAccess | NoTools
 
 
@@ -63,7 +72,9 @@ class ForkLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     requests: int = 8
     """Requests sent, retries included: five turns and a few retries of an overloaded provider."""
     tokens: int = 200_000
-    """Input that was not read from the cache, and output: one cold start on a full window of 200,000 tokens, and no second."""
+    """Input and output, of what was read from the cache a tenth: one cold start on a full window of 200,000 tokens, and no second."""
+    cost_usd: float = 1.0
+    """US dollars, where the price is known: a cold start on 200,000 tokens and a long answer at 3.75 and 15 dollars a million."""
     seconds: float = 120.0
     """Wall time: background work that takes longer than two minutes is stale when it ends."""
     repeats: int = 3
@@ -95,6 +106,10 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """Stop after the first turn in which every call succeeded and a file changed, without asking the model whether it is done: a request
     less.
     """
+    asked: bool = False
+    """A person asked for it and waits: it is counted like all work, and capped only by its own limits."""
+    schema: JsonObject | None = None
+    """JSON schema of the answer, where the request is a new one and the way is `ANSWER`."""
 
 
 class Outcome(StrEnum):
@@ -109,6 +124,8 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"
     REPLACED = "replaced"
     """It never ran: a newer call with the same label took its place in the queue."""
+    BLOCKED = "blocked"
+    """It never ran: a cap on background work was reached, or the provider wants no requests now (SG-1)."""
 
 
 class FileChange(Struct, frozen=True):
@@ -144,6 +161,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """The last answer's text; or, where the run did not end by itself, why it stopped."""
 
 
-def unrun_receipt(label: str, why: str, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED) -> Receipt:
-    """The receipt of a call that never ran (FK-8). `now` in seconds since the epoch."""
-    return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said="It did not run.")
+def unrun_receipt(
+    label: str, why: str, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED, said: str = "It did not run."
+) -> Receipt:
+    """The receipt of a call that never ran (FK-8), and in `said` the reason. `now` in seconds since the epoch."""
+    return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said=said)

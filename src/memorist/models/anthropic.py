@@ -45,8 +45,10 @@ class AnthropicModel(WireModel):
         sent = {**body, "stream": True}
         try:
             async with await self._client.post("/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream) as stream:
+                self._answered(stream.response.headers)
                 return await read_stream(stream, assemble_anthropic, self._broken)
         except self._refused as error:
-            return status_fault(error.status_code, error.message, error.body, error.response.headers)
+            headers = error.response.headers
+            return self._refused_with(status_fault(error.status_code, error.message, error.body, headers), headers)
         except self._broken as error:
             return Fault(kind="connection", message=str(error.__cause__ or error))

@@ -48,6 +48,17 @@ _HOPELESS_CODES = frozenset({"insufficient_quota", "billing_not_active"})
 """Codes that come with status 429 and do not pass by waiting (OpenAI's error codes page)."""
 
 
+class Allowance(Struct, frozen=True, kw_only=True):
+    """One limit."""
+
+    what: str
+    """Of what, in the provider's word: `requests`, `input-tokens`, `5h` …"""
+    left: float
+    """Share that is left, 0 to 1."""
+    resets_in: float | None = None
+    """Seconds until it is whole again."""
+
+
 class Fault(Struct, frozen=True, kw_only=True):
     """One failed attempt."""
 
@@ -60,6 +71,8 @@ class Fault(Struct, frozen=True, kw_only=True):
     """Seconds the provider asks to wait."""
     retry: bool | None = None
     """The provider's own word on retrying (`x-should-retry`); None when it said nothing."""
+    allowances: tuple[Allowance, ...] = ()
+    """What the provider said of its limits."""
 
 
 def status_of(code: str | None) -> int:

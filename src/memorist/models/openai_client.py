@@ -37,9 +37,11 @@ class OpenAIClientModel(WireModel):
     async def _post(self, path: str, body: JsonObject, assemble: Assemble) -> JsonObject | Fault:
         try:
             async with await self._client.post(path, cast_to=object, body=body, stream=True, stream_cls=self._stream) as stream:
+                self._answered(stream.response.headers)
                 return await read_stream(stream, assemble, (self._broken,))
         except self._refused as error:
-            return status_fault(error.status_code, error.message, error.body, error.response.headers)
+            headers = error.response.headers
+            return self._refused_with(status_fault(error.status_code, error.message, error.body, headers), headers)
         except self._broken as error:
             return Fault(kind="connection", message=str(error.__cause__ or error))
         except self._told as error:

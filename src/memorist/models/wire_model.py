@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import msgspec
 
@@ -12,6 +13,7 @@ from memorist.core.messages import JsonObject
 from memorist.errors import FormatError, ModelRefused, ModelUnavailable
 from memorist.formats.registry import codec
 from memorist.models.faults import Fault
+from memorist.models.limits import RateNews, Told, news_of_fault, read_allowances
 from memorist.models.prices import Price, lookup, merged, price_of, shipped
 from memorist.models.retry import Retrying
 from memorist.models.settings import ModelSettings
@@ -35,6 +37,11 @@ class WireModel(ABC):
         self._table = merged(shipped(), self._settings.prices)
         # Spreads the retries of many clients; nothing secret hangs on it.
         self._retrying = Retrying(name, self._settings, clock or SystemClock(), random.random)
+        self._listener: Told | None = None
+
+    def listen(self, told: Told) -> None:
+        """Tell this one what the provider says of its rate limits."""
+        self._listener = told
 
     @property
     def name(self) -> str:
@@ -69,7 +76,7 @@ class WireModel(ABC):
         """Send one request and return the whole reply with its usage and cost. Raises a `ModelError`."""
         if request.format != self._format:
             raise ModelRefused(f"{self._name} speaks {self._format}, and the request is in {request.format}; translate it first.")
-        answer = await self._retrying.call(lambda: self._attempt(request.body), request.timeout_seconds)
+        answer = await self._retrying.call(lambda: self._heard(request.body), request.timeout_seconds)
         try:
             reply = codec(self._format).decode_reply(answer.body)
         except FormatError as error:
@@ -77,6 +84,23 @@ class WireModel(ABC):
         model = str(request.body.get("model") or self._model)
         cost = price_of(model, reply.usage, self._table, cache_write_1h=_written_for_an_hour(answer.body))
         return msgspec.structs.replace(reply, cost_usd=cost, attempts=answer.attempts)
+
+    async def _heard(self, body: JsonObject) -> JsonObject | Fault:
+        """One attempt; a refusal is passed on at once, since other processes may wait as well."""
+        outcome = await self._attempt(body)
+        news = news_of_fault(self._name, outcome) if isinstance(outcome, Fault) else None
+        if news is not None and self._listener is not None:
+            self._listener(news)
+        return outcome
+
+    def _answered(self, headers: Mapping[str, str]) -> None:
+        """Pass on what the headers of an answer say of limits."""
+        allowances = read_allowances(headers, self._retrying.clock.now())
+        if allowances and self._listener is not None:
+            self._listener(RateNews(model=self._name, allowances=allowances))
+
+    def _refused_with(self, fault: Fault, headers: Mapping[str, str]) -> Fault:
+        return msgspec.structs.replace(fault, allowances=read_allowances(headers, self._retrying.clock.now()))
 
     @abstractmethod
     async def close(self) -> None:

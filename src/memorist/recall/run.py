@@ -19,8 +19,9 @@ from memorist.core.tokens import estimate_text
 from memorist.errors import InputError, MemoristError, StoreError
 from memorist.events import Event, MemoryRecalled
 from memorist.forks.calls import EditFile, ReadFile, WriteFile
-from memorist.forks.run import run_fork
-from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Receipt
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor
+from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Outcome, Receipt
 from memorist.forks.tools import recognise
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
@@ -54,6 +55,7 @@ class RecallMeans(Struct, frozen=True, kw_only=True):
     model: Model | None
     settings: RecallSettings
     limits: ForkLimits
+    governor: Governor
     searcher: Searcher
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
@@ -228,7 +230,13 @@ class Recall:
             edits=EditWay.ANSWER,
         )
         with contextlib.suppress(MemoristError):
-            receipt = await run_fork(spec, model=model, files=self._means.files, clock=self._means.clock, record=self._means.record)
+            means = self._means
+            receipt = await run_governed(
+                spec, model=model, files=means.files, clock=means.clock, governor=means.governor, record=means.record
+            )
+            if receipt.outcome is Outcome.BLOCKED:
+                self._show(self.picks(query, heads), message, heads)
+                return
             names = chosen(receipt.said, left, settings.limit)
             self._show([Pick(name, 1.0, "chosen by the model") for name in names], message, heads)
 

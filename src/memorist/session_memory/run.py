@@ -14,9 +14,10 @@ from memorist.core.messages import Message, Text
 from memorist.core.tokens import estimate_text
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import Event, ForkRan, NotesFailed, NotesUpdated, Way
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
-from memorist.forks.run import run_fork
 from memorist.forks.spec import EditOnly, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
@@ -56,6 +57,7 @@ class Means(Struct, frozen=True, kw_only=True):
     model: Model | None
     settings: Current
     limits: ForkLimits
+    governor: Governor
     tell: Callable[[Event], None]
     keep: Callable[[Receipt], int]
     """Records a receipt and gives its number."""
@@ -131,7 +133,7 @@ class SessionMemory:
         """Update in the background: one run at a time, and of the waiting ones only the newest (SM-8)."""
         # Growth counts from the moment the update was called for, not from its end, or a slow model would be called for again at once.
         self._following.updated(due.tokens)
-        self._lane.offer(lambda: self._update(due, parent), dropped=lambda outcome: self._dropped(due, outcome))
+        self._lane.offer(lambda: self._update(due, parent, asked=False), dropped=lambda outcome: self._dropped(due, outcome))
 
     def _dropped(self, due: Due, outcome: Outcome) -> None:
         """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
@@ -159,14 +161,14 @@ class SessionMemory:
     async def update(self, due: Due, parent: ParentCall | None) -> None:
         """Bring the notes up to date: by the model, or from structure where there is none or it did not do it."""
         self._following.updated(due.tokens)
-        await self._update(due, parent)
+        await self._update(due, parent, asked=True)
 
-    async def _update(self, due: Due, parent: ParentCall | None) -> None:
+    async def _update(self, due: Due, parent: ParentCall | None, *, asked: bool) -> None:
         upto = self._following.safe_message
         before = self._ready()
         if self._means.model is not None:
-            receipt = await self._run_fork(self._means.model, before, due, parent)
-            if self._accept(before, receipt, due, upto):
+            receipt = await self._ran(self._means.model, self._spec(self._means.model, before, due, parent, asked=asked))
+            if receipt.outcome is not Outcome.BLOCKED and self._accept(before, receipt, due, upto):
                 return
             before = self._read() or before
         self._derive(before, due, upto)
@@ -201,13 +203,14 @@ class SessionMemory:
         if text != before:
             self._means.files.write(self._layout.notes, _bytes(text), expect=_bytes(before))
 
-    async def _run_fork(self, model: Model, before: str, due: Due, parent: ParentCall | None) -> Receipt:
+    def _spec(self, model: Model, before: str, due: Due, parent: ParentCall | None, *, asked: bool) -> ForkSpec:
         path = self._layout.notes
         settings = self._means.settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
-        spec = ForkSpec(
+        return ForkSpec(
             label=LABEL,
             why=due.why,
+            asked=asked,
             parent=parent if shares else None,
             digest=None if shares else self._digest(),
             instruction=update_prompt(_readable(before), str(path), self._texts, settings),
@@ -216,7 +219,10 @@ class SessionMemory:
             given=(path,),
             one_round=True,
         )
-        return await run_fork(spec, model=model, files=self._means.files, clock=self._means.clock, record=self._record)
+
+    async def _ran(self, model: Model, spec: ForkSpec) -> Receipt:
+        means = self._means
+        return await run_governed(spec, model=model, files=means.files, clock=means.clock, governor=means.governor, record=self._record)
 
     def _record(self, receipt: Receipt) -> None:
         number = self._means.keep(receipt)

@@ -21,7 +21,7 @@ _CORRECTION = 280
 """Characters of the user's words in a correction."""
 
 _ASK_PART = 12
-_CORRECTS = re.compile(
+CORRECTS = re.compile(
     r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not (?!sure|only|bad)|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not"
     r"|you (?:forgot|missed|should|must|shouldn['’]?t|broke|did ?n['’]?t|can['’]?t|cannot|were supposed|are not|aren['’]?t)"
     r"|(?:that|this) is (?:not|wrong)|that['’]?s (?:not|wrong)|it (?:still|does ?n['’]?t)|still "
@@ -153,7 +153,7 @@ def error_lines(ledger: Ledger, root: str) -> list[Line]:
     failures = [each for each in ledger.work.commands.failures if each.kind != "look" or each.diagnosis][-14:]
     told = [each for each in failures if each.kind not in ("look", "edit") and (each.line or each.diagnosis)][-_LAST_FAILURES:]
     lines = [
-        line(ERRORS, _failure(each, root), (each.turn, at), 1.5 if each.mended_by else 1.8, must=each in told)
+        line(ERRORS, failure_text(each, root), (each.turn, at), 1.5 if each.mended_by else 1.8, must=each in told)
         for at, each in enumerate(failures)
     ]
     for ask in ledger.talk.asks:
@@ -175,7 +175,7 @@ def _put_right(ask: Ask, *, first: bool) -> str:
         return shorten(ask.text, 240)
     if first or not ask.sentences:
         return ""
-    hits = [at for at, each in enumerate(ask.sentences[:_ASK_PART]) if (_CORRECTS if at == 0 else _FORBIDS).match(each.text)]
+    hits = [at for at, each in enumerate(ask.sentences[:_ASK_PART]) if (CORRECTS if at == 0 else _FORBIDS).match(each.text)]
     if not hits:
         return ""
     start = hits[0]
@@ -183,7 +183,8 @@ def _put_right(ask: Ask, *, first: bool) -> str:
     return shorten(words if len(words) <= _CORRECTION else " ".join(ask.sentences[at].text for at in hits[:3]), _CORRECTION)
 
 
-def _failure(failure: Failure, root: str) -> str:
+def failure_text(failure: Failure, root: str) -> str:
+    """A failure in one line: what, how often, the telling line, what was made of it, what mended it; paths below `root` without it."""
     if failure.kind == "refused":
         said = f" — {shorten(failure.diagnosis, 220)}" if failure.diagnosis else ""
         return f"The user refused {relative(failure.what, root)}{said}"

@@ -226,6 +226,13 @@ def discard(files: Files, path: Path) -> None:
         files.remove(path)
 
 
+def discard_leftovers(folder: Path) -> None:
+    """Delete what killed writers left in a folder that is written under a lock, which the caller holds. Raises StoreError."""
+    with contextlib.suppress(FileNotFoundError), _refusals("delete in", folder):
+        for path in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+
 def _facts(found: os.stat_result) -> FileFacts:
     mode = found.st_mode
     return FileFacts(found.st_size, found.st_mtime_ns, stat.S_ISREG(mode), stat.S_ISDIR(mode), stat.S_ISLNK(mode), found.st_nlink)

@@ -50,6 +50,16 @@ class Layout:
         return self.home / "session-memory" / "config" / "prompt.md"
 
     @property
+    def rollouts(self) -> Path:
+        """What was consolidated of past sessions: files for people and agents to read."""
+        return self.home / "memories"
+
+    @property
+    def rollouts_state(self) -> Path:
+        """What memorist needs beside that folder: the last accepted state of it, the diff at work, the lock."""
+        return self.home / "memories-state"
+
+    @property
     def projects(self) -> Path:
         """The folder that holds one folder for each project."""
         return self.home / "projects"

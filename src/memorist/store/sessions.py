@@ -10,6 +10,7 @@ from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.spec import FileChange, Outcome, Receipt
 from memorist.store.database import transaction
+from memorist.store.spend import add_receipt, release
 
 
 def keep_session(database: sqlite3.Connection, session: str, *, project: str, folder: str, format: str, now: float) -> None:
@@ -33,8 +34,8 @@ def session_folders(database: sqlite3.Connection, start: str) -> list[tuple[str,
     return [(row["id"], row["folder"]) for row in rows]
 
 
-def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) -> int:
-    """Record what a fork did; gives the receipt's number. Raises StoreError."""
+def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt, *, reservation: int | None = None) -> int:
+    """Record what a fork did and add it to the totals, in place of what was reserved for it; gives the receipt's number. Raises StoreError."""
     usage = receipt.usage
     values = (
         session,
@@ -62,6 +63,9 @@ def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt) -
                 " cost_usd, files, denied, outcome, said) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
+            add_receipt(database, session, receipt)
+            if reservation is not None:
+                release(database, reservation)
             return int(cursor.lastrowid or 0)
     except sqlite3.Error as error:
         raise StoreError(f"a receipt cannot be recorded in the database ({error})") from error

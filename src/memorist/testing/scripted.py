@@ -11,6 +11,7 @@ from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout
 from memorist.formats.registry import codec
 from memorist.models.faults import Fault, error_of
+from memorist.models.limits import RateNews, Told, news_of_fault
 from memorist.models.prices import price_of, shipped
 from memorist.ports import Clock, Reply, Request
 from memorist.testing.ledger import WIRES, Ledger, Taken, facts_of
@@ -46,6 +47,16 @@ class ScriptedModel:
         self.requests: list[Request] = []
         """Every request that was sent, in order, refused ones too."""
         self.closed = False
+        self._listener: Told | None = None
+
+    def listen(self, told: Told) -> None:
+        """Tell this one of refusals that the script plays, and of what `say_limits` says."""
+        self._listener = told
+
+    def say_limits(self, news: RateNews) -> None:
+        """Say what a provider would say of its limits in the headers of an answer."""
+        if self._listener is not None:
+            self._listener(news)
 
     @property
     def name(self) -> str:
@@ -91,7 +102,8 @@ class ScriptedModel:
             case Fail(error=error):
                 raise error
             case Status():
-                raise error_of(Fault(kind="status", status=step.code, message=step.message, code=step.kind), self._name, 1)
+                asked = None if step.retry_after is None else float(step.retry_after)
+                raise self._refused(Fault(kind="status", status=step.code, message=step.message, code=step.kind, retry_after=asked))
             case Garbage():
                 raise error_of(Fault(kind="invalid", message="scripted garbage"), self._name, 1)
             case Cut(then="hang") | Hang():
@@ -104,6 +116,12 @@ class ScriptedModel:
                 return self._reply(body_of(WIRES[self._format], answer, facts_of(taken, answer, body)), body)
             case _:
                 return self._reply(body_of(WIRES[self._format], step, facts_of(taken, step, body)), body)
+
+    def _refused(self, fault: Fault) -> Exception:
+        news = news_of_fault(self._name, fault)
+        if news is not None:
+            self.say_limits(news)
+        return error_of(fault, self._name, 1)
 
     def _reply(self, answer: JsonObject, body: JsonObject) -> Reply:
         reply = codec(self._format).decode_reply(answer)

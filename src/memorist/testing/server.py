@@ -57,6 +57,8 @@ class ScriptedServer:
         """Why requests were refused: what a strict provider says, an unknown path, a script that is used up."""
         self.failures: list[BaseException] = []
         """Exceptions that a script function raised; the first is raised again when the context ends."""
+        self.headers: dict[str, str] = {}
+        """Sent with every answer of a model, such as what is left of a rate limit."""
         self.left: set[int] = set()
         """Numbers of the requests whose client went away before the answer was whole."""
         self._http = _Server(("127.0.0.1", 0), Connection)
@@ -147,7 +149,8 @@ class ScriptedServer:
             self.requests.append(msgspec.structs.replace(request, number=number, format=spoken))
             self._changed.notify_all()
         if spoken is not None:
-            return number, self._answer_model(spoken, request.body)
+            made = self._answer_model(spoken, request.body)
+            return number, msgspec.structs.replace(made, headers={**made.headers, **self.headers})
         return number, self._answer_other(request.method, plain, request.body)
 
     def _answer_other(self, method: str, plain: str, body: JsonObject) -> Outgoing:

@@ -23,18 +23,29 @@ class Section(Struct, frozen=True):
     level: int
     title: str
     lines: tuple[str, ...]
+    heading: str = ""
+    """The heading's line as it stands."""
+
+    @property
+    def text(self) -> str:
+        """The section as it stands."""
+        return "\n".join([self.heading, *self.lines] if self.level else self.lines)
 
 
 def sections(text: str) -> list[Section]:
     """The sections of a text with plain line ends, in order; the first may have no heading."""
-    found: list[tuple[int, str, list[str]]] = [(0, "", [])]
+    found: list[tuple[int, str, list[str], str]] = [(0, "", [], "")]
     for line, fenced in _fenced(text.split("\n")):
         match = None if fenced else _HEADING.match(line)
         if match:
-            found.append((len(match[1]), match[2].strip(), []))
+            found.append((len(match[1]), match[2].strip(), [], line))
         else:
             found[-1][2].append(line)
-    return [Section(level, title, tuple(lines)) for level, title, lines in found if level or any(line.strip() for line in lines)]
+    return [
+        Section(level, title, tuple(lines), heading)
+        for level, title, lines, heading in found
+        if level or any(line.strip() for line in lines)
+    ]
 
 
 def _fenced(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:

@@ -22,10 +22,30 @@ PROFILE = "user profile"
 TIPS = "general tips"
 CONTENTS = "what's in memory"
 
-_TAGS = re.compile(r"(?:\s*\[(?:Tasks? \d+[^\]]*|ad-hoc note)\])+\s*$")
+_TAGS = re.compile(r"(?:\s*\[(?:Tasks? \d+[^\]]*|ad-hoc note[^\]]*|by the user|(?:said|proved|inferred)(?: [\d-]{10})?)\])+\s*$")
 _FOLDER = re.compile(r"cwd=([^;\n]+)")
+_TICKED = re.compile(r"`([^`\n]+)`")
 _APART = re.compile(r"\s*(?:,|\+|\||\band\b)\s*")
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
+
+
+class Block(Struct, frozen=True, kw_only=True):
+    """One task group of the handbook: what its head says, and the sections below it."""
+
+    title: str
+    scope: str = ""
+    """What the line `scope:` says."""
+    applies: str = ""
+    """What the line `applies_to:` says."""
+    folders: tuple[str, ...] = ()
+    """The folders for which it holds; empty when it names none that is a full path."""
+    head: Section
+    parts: tuple[Section, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The group as it stands."""
+        return "\n".join(part.text for part in (self.head, *self.parts))
 
 
 class Found(Struct, frozen=True):
@@ -36,70 +56,88 @@ class Found(Struct, frozen=True):
     left: list[Left]
 
 
+def blocks(text: str) -> tuple[list[Section], list[Block]]:
+    """The task groups of a handbook, and the sections before the first one. Plain line ends are expected."""
+    before: list[Section] = []
+    grouped: list[list[Section]] = []
+    for part in sections(text):
+        if part.level == 1 and part.title.startswith(GROUP):
+            grouped.append([part])
+        elif grouped:
+            grouped[-1].append(part)
+        else:
+            before.append(part)
+    return before, [_block(parts) for parts in grouped]
+
+
+def _block(parts: Sequence[Section]) -> Block:
+    head = [line.strip() for line in parts[0].lines]
+    scope, applies = (
+        next((line.partition(":")[2].strip() for line in head if line.startswith(name)), "") for name in ("scope:", "applies_to:")
+    )
+    title = parts[0].title.removeprefix(GROUP).strip()
+    return Block(title=title, scope=scope, applies=applies, folders=folders("\n".join(head)), head=parts[0], parts=tuple(parts[1:]))
+
+
 def summary(path: str, text: str, taken: dict[str, int]) -> Found:
     """The memories of `memory_summary.md`: profile, preferences and tips. The rest of it is a table of contents."""
-    topics: list[Topic] = []
-    left: list[Left] = []
-    contents = False
+    found = Found([], {}, [])
+    above = ""
     for part in sections(text.removeprefix(VERSION)):
-        title = part.title.casefold().replace("’", "'")
-        contents = contents and part.level > 2
-        if part.level == 2 and title == PROFILE:
+        above = part.title.casefold().replace("’", "'") if part.level <= 2 else above
+        if above == PROFILE:
             profile = "\n".join(part.lines).strip()
-            topics += [entry(_plain(profile), Kind.USER, taken, name="user profile")] if profile else []
-        elif part.level == 2 and title in (PREFERENCES, TIPS):
-            kind = Kind.FEEDBACK if title == PREFERENCES else Kind.PROJECT
-            found, others = bullets(part.lines)
-            topics += [entry(_plain(each), kind, taken) for each in found]
-            left += _others(f"{path}: {part.title}", others)
-        elif part.level == 2 and title == CONTENTS:
-            contents = True
-            left.append(Left(f"{path}: {part.title}", "a table of contents of the handbook"))
-        elif not contents:
-            left.append(Left(f"{path}: {part.title or 'its beginning'}", "a section that the layout does not name"))
-    return Found(topics, {}, left)
+            found.topics.extend([entry(_plain(profile), Kind.USER, taken, name="user profile")] if profile else [])
+        elif above in (PREFERENCES, TIPS):
+            _entries(path, part, Kind.FEEDBACK if above == PREFERENCES else Kind.PROJECT, taken, found)
+        elif above != CONTENTS:
+            found.left.append(Left(f"{path}: {part.title or 'its beginning'}", "a section that the layout does not name"))
+        elif part.level <= 2:
+            found.left.append(Left(f"{path}: {part.title}", "a table of contents of the handbook"))
+    return found
+
+
+def _entries(path: str, part: Section, kind: Kind, taken: dict[str, int], found: Found) -> None:
+    """Add the entries of a section; below a heading that names folders they hold for these only."""
+    entries, others = bullets(part.lines)
+    topics = [entry(_plain(each), kind, taken) for each in entries]
+    places = absolute_folders(part.title) if part.level > 2 else ()
+    found.topics.extend(topics)
+    found.folders.update({topic.path: places for topic in topics if places})
+    found.left.extend(_others(f"{path}: {part.title}", others))
 
 
 def handbook(path: str, text: str, taken: dict[str, int]) -> Found:
     """The memories of the handbook: each preference, and what each group of tasks knows and learned from failures."""
     found = Found([], {}, [])
-    group: list[Section] = []
-    for part in [*sections(text), Section(1, GROUP, ())]:
-        if part.level == 1 and part.title.startswith(GROUP):
-            _group(path, group, taken, found)
-            group = [part]
-        elif group:
-            group.append(part)
-        else:
-            found.left.append(Left(f"{path}: {part.title or 'its beginning'}", "it stands before the first task group"))
+    before, groups = blocks(text)
+    found.left.extend(Left(f"{path}: {part.title or 'its beginning'}", "it stands before the first task group") for part in before)
+    for group in groups:
+        _group(path, group, taken, found)
     return found
 
 
-def _group(path: str, parts: Sequence[Section], taken: dict[str, int], found: Found) -> None:
+def _group(path: str, group: Block, taken: dict[str, int], found: Found) -> None:
     """Add what one task group holds."""
-    if not parts:
-        return
-    title = parts[0].title.removeprefix(GROUP).strip()
-    head = [line.strip() for line in parts[0].lines if line.strip()]
-    scope = next((line.partition(":")[2].strip() for line in head if line.startswith("scope:")), "")
     tasks = 0
     topics: list[Topic] = []
-    for part in parts[1:]:
+    for part in group.parts:
         name = part.title.casefold()
         entries, others = bullets(part.lines)
         if part.level == 2 and name == PREFERENCES:
             topics += [entry(_plain(each), Kind.FEEDBACK, taken) for each in entries]
-            found.left.extend(_others(f"{path}: {title}: {part.title}", others))
+            found.left.extend(_others(f"{path}: {group.title}: {part.title}", others))
         elif part.level == 2 and name in (KNOWLEDGE, FAILURES):
-            topics += _knowledge(title, scope, name, entries, taken)
-            found.left.extend(_others(f"{path}: {title}: {part.title}", others))
+            topics += _knowledge(group.title, group.scope, name, entries, taken)
+            found.left.extend(_others(f"{path}: {group.title}: {part.title}", others))
         else:
             tasks += 1
-    folders = _folders("\n".join(head))
     found.topics.extend(topics)
-    found.folders.update({topic.path: folders for topic in topics if folders})
+    found.folders.update({topic.path: group.folders for topic in topics if group.folders})
     if tasks:
-        found.left.append(Left(f"{path}: {title}", f"{tasks} sections tell of sessions and their files, which are evidence and no memory"))
+        found.left.append(
+            Left(f"{path}: {group.title}", f"{tasks} sections tell of sessions and their files, which are evidence and no memory")
+        )
 
 
 def _knowledge(title: str, scope: str, name: str, entries: Sequence[str], taken: dict[str, int]) -> list[Topic]:
@@ -111,11 +149,16 @@ def _knowledge(title: str, scope: str, name: str, entries: Sequence[str], taken:
     return [entry(text, Kind.PROJECT, taken, name=f"{title} failures" if name == FAILURES else title)]
 
 
-def _folders(head: str) -> tuple[str, ...]:
-    """The folders for which a group holds; empty when it names none that is a full path."""
+def folders(head: str) -> tuple[str, ...]:
+    """The folders that the head of a group names; empty when none is a full path."""
     match = _FOLDER.search(head)
-    named = _APART.split(match[1].strip()) if match else []
-    return tuple(each.strip("`'\" ") for each in named if _ABSOLUTE.match(each.strip("`'\" ")))
+    return absolute_folders(match[1]) if match else ()
+
+
+def absolute_folders(text: str) -> tuple[str, ...]:
+    """The full paths in a list of folders: those in back-ticks, or what commas and the like part."""
+    named = _TICKED.findall(text) or [each.strip("`'\" ") for each in _APART.split(text.strip())]
+    return tuple(each for each in named if _ABSOLUTE.match(each))
 
 
 def _plain(text: str) -> str:

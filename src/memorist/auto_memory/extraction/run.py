@@ -5,6 +5,7 @@ The fork works on files in memory. What it leaves there passes the gate before a
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -24,9 +25,10 @@ from memorist.auto_memory.topic import Topic, moment
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, StoreError
 from memorist.events import Event, ExtractionFailed, MemoryRefused
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
-from memorist.forks.run import run_fork
 from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
@@ -51,6 +53,7 @@ class ExtractionMeans(Struct, frozen=True, kw_only=True):
     files: Files
     model: Model | None
     limits: ForkLimits
+    governor: Governor
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
     """Records a receipt and tells of it."""
@@ -146,12 +149,12 @@ class Extraction:
         """The reply had no tool calls: have a fork look at what is new, in the background; not awaited."""
         if self._due():
             last = self._new[-1].id  # what comes while it waits is not in this parent's request
-            self._lane.offer(lambda: self._extract(parent, last), dropped=self._dropped)
+            self._lane.offer(lambda: self._extract(parent, last, asked=False), dropped=self._dropped)
 
     async def extract(self, parent: ParentCall | None) -> None:
         """The same, and wait for it."""
         if self._due():
-            await self._extract(parent, self._new[-1].id)
+            await self._extract(parent, self._new[-1].id, asked=True)
 
     def _due(self) -> bool:
         settings = self._memory.settings
@@ -178,17 +181,16 @@ class Extraction:
         end = next((index for index in range(len(self._new) - 1, -1, -1) if self._new[index].id == last), -1)
         return tuple(self._new[: end + 1])
 
-    async def _extract(self, parent: ParentCall | None, last: str) -> None:
+    async def _extract(self, parent: ParentCall | None, last: str, *, asked: bool) -> None:
         model = self._means.model
         messages = self._upto(last)
         if model is None or not messages:
             return
         await self._means.ready()
         overlay = OverlayFiles(self._means.files)
-        receipts: list[Receipt] = []
-        receipt = await run_fork(
-            self._spec(model, parent, messages), model=model, files=overlay, clock=self._means.clock, record=receipts.append
-        )
+        receipt = await self._run(replace(self._spec(model, parent, messages), asked=asked), model, overlay)
+        if receipt.outcome is Outcome.BLOCKED:
+            return  # the cursor stays: the next run sees these messages
         if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
             self._means.record(receipt)
             self._means.tell(ExtractionFailed(receipt.said, receipt.outcome.value))
@@ -201,6 +203,23 @@ class Extraction:
             return
         self._means.record(_honest(receipt, written))
         self._advance(messages)
+
+    async def _run(self, spec: ForkSpec, model: Model, overlay: OverlayFiles) -> Receipt:
+        """Run the fork; its receipt is recorded here where it did not come to an end, and else once it is known what was written."""
+        means = self._means
+        receipts: list[Receipt] = []
+        try:
+            receipt = await run_governed(
+                spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=receipts.append
+            )
+        except asyncio.CancelledError:
+            for cancelled in receipts:
+                means.record(replace(cancelled, files=()))
+            raise
+        if receipt.outcome is Outcome.BLOCKED:
+            for blocked in receipts:
+                means.record(blocked)
+        return receipt
 
     def _judged(self, overlay: OverlayFiles, messages: Sequence[Message]) -> Written:
         folder = self._means.files.resolve(self._memory.where.folder)

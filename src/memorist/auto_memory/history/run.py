@@ -75,6 +75,8 @@ class History:
                 return None
             except OSError as error:
                 raise refusal("open", self.path, error) from error
+            except _DAMAGE as error:
+                raise self._damaged(error) from error
         return self._repository
 
     def _hold(self, repository: Repo) -> Repo:

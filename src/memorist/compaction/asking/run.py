@@ -15,8 +15,9 @@ from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.summary import Unusable, read_summary
 from memorist.compaction.texts import Texts
 from memorist.core.messages import JsonObject, Message
+from memorist.forks.governed.run import run_governed
+from memorist.forks.governor import Governor
 from memorist.forks.request import shares_prefix
-from memorist.forks.run import run_fork
 from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Outcome, ParentCall, Receipt
 from memorist.formats.registry import codec
 from memorist.ports import Clock, Files, Model, Request
@@ -34,7 +35,10 @@ class Asking(Struct, frozen=True, kw_only=True):
     files: Files
     clock: Clock
     limits: ForkLimits
+    governor: Governor
     record: Callable[[Receipt], None]
+    asked: bool = False
+    """A person asked for the compaction."""
 
 
 async def ask(
@@ -88,8 +92,13 @@ async def _once(text: str, parent: ParentCall, asking: Asking) -> str | Unusable
         parent=parent,
         limits=replace(asking.limits, turns=1),
         edits=EditWay.ANSWER,
+        asked=asking.asked,
     )
-    receipt = await run_fork(spec, model=asking.model, files=asking.files, clock=asking.clock, record=asking.record)
+    receipt = await run_governed(
+        spec, model=asking.model, files=asking.files, clock=asking.clock, governor=asking.governor, record=asking.record
+    )
+    if receipt.outcome is Outcome.BLOCKED:
+        return Unusable(receipt.said, asked=False)
     if receipt.outcome is not Outcome.UNCHANGED and receipt.outcome is not Outcome.OVER_LIMIT:
         return Unusable(receipt.said or "The model gave no summary.")
     return read_summary(receipt.said, tool_calls=len(receipt.denied))

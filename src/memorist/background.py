@@ -1,0 +1,63 @@
+"""Work on past sessions that is due, started in a process of its own, never in the host's loop (issue: due work starts at session open)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from memorist.errors import StoreError
+from memorist.ports import Clock, Files
+from memorist.settings import Settings
+from memorist.store.layout import Layout
+
+START_SECONDS = 1_800.0
+"""Time between two starts in one home. A session becomes eligible by hours, so that half an hour is soon."""
+
+MODULE = ("-m", "memorist", "worker", "--once", "--settings-from-stdin")
+
+
+def start_worker(settings: Settings, *, files: Files, clock: Clock) -> int | None:
+    """Start a worker that does what is due and ends, with these settings; gives its process id, or None where one was started lately.
+
+    It outlives this process. A system that refuses starts none; the next session tries again.
+    """
+    layout = Layout(Path(settings.home).expanduser().absolute())
+    mark = layout.rollouts_state / "started"
+    now = clock.now()
+    try:
+        last = float(files.read(mark)) if files.facts(mark) is not None else 0.0
+    except (StoreError, FileNotFoundError, ValueError):
+        last = 0.0
+    if 0.0 <= now - last < START_SECONDS:
+        return None
+    with contextlib.suppress(StoreError, OSError):
+        files.write(mark, str(now).encode())
+        return _start(msgspec.json.encode(settings))
+    return None
+
+
+def _start(settings: bytes) -> int:
+    """The settings go through a pipe: keys of environment variables are inherited, and nothing is written down."""
+    reading, writing = os.pipe()
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        actions = [(os.POSIX_SPAWN_DUP2, reading, 0), (os.POSIX_SPAWN_DUP2, quiet, 1), (os.POSIX_SPAWN_DUP2, quiet, 2)]
+        process = os.posix_spawn(sys.executable, [sys.executable, *MODULE], dict(os.environ), file_actions=actions, setpgroup=0)
+        os.close(quiet)
+    finally:
+        os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(settings)
+    return process
+
+
+def ended(process: int) -> bool:
+    """Whether a started worker is over; takes its end from the system, so that it does not stay as a dead entry."""
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return True

@@ -1,0 +1,56 @@
+"""`memorist rollouts`, and what its commands share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+import click
+from msgspec.structs import replace
+
+from memorist.cli.commands import Commands
+from memorist.configuration import load_settings
+from memorist.past_sessions import PastSessions, past_sessions
+from memorist.settings import Settings
+
+T = TypeVar("T")
+
+
+class RolloutsCommands(Commands):
+    """Every command of `memorist rollouts`."""
+
+    homes: ClassVar[dict[str, str]] = {
+        "sync": "memorist.cli.rollouts.sync:sync",
+        "status": "memorist.cli.rollouts.state:status",
+        "retry": "memorist.cli.rollouts.state:retry_command",
+        "reset": "memorist.cli.rollouts.state:reset_command",
+        "show": "memorist.cli.rollouts.state:show_command",
+        "leave-out": "memorist.cli.rollouts.state:leave_out",
+        "note": "memorist.cli.rollouts.state:note",
+    }
+
+
+@click.group(name="rollouts", cls=RolloutsCommands)
+def rollouts_group() -> None:
+    """Past sessions as memory: what was found, extracted and consolidated, and what was not and why."""
+
+
+def settings_of(model: str | None = None) -> Settings:
+    """The settings in force, with another model for both stages where one is named."""
+    found = load_settings(os.environ, project=Path.cwd()).settings
+    if model is None:
+        return found
+    return replace(found, model=model, rollouts=replace(found.rollouts, model="", consolidation_model=""))
+
+
+def opened(work: Callable[[PastSessions], Awaitable[T]], *, model: str | None = None) -> T:
+    """Do something with the past sessions of the home, opened for it and closed behind it."""
+
+    async def run() -> T:
+        async with past_sessions(settings_of(model)) as past:
+            return await work(past)
+
+    return asyncio.run(run())

@@ -1,0 +1,180 @@
+"""`memorist rollouts status, retry, reset, show, leave-out, note`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memorist.cli import show
+from memorist.cli.rollouts.group import opened
+from memorist.errors import NothingToDo
+from memorist.past_sessions import PastSessions
+from memorist.rollouts.eligible import judge_all
+from memorist.rollouts.folder.run import take_note
+from memorist.rollouts.handbook import EVERYWHERE
+from memorist.rollouts.overview import SUMMARY
+from memorist.rollouts.sources.run import repository
+from memorist.store.files import DiskFiles
+from memorist.store.forgetting import set_mode
+from memorist.store.jobs import exhausted, failures, jobs, retry
+from memorist.store.rollouts import kept, reset, standing_of, standings, threads
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def status(as_json: bool) -> None:
+    """Show what is known of past sessions, what waits and why, and what failed."""
+
+    async def look(past: PastSessions) -> dict[str, Any]:
+        return _status(past)
+
+    found = opened(look)
+    if as_json:
+        show.json(found)
+    else:
+        _print(found)
+
+
+def _status(past: PastSessions) -> dict[str, Any]:
+    verdicts = judge_all(standings(past.state), past.settings.rollouts, now=past.state.now())
+    extracts = kept(past.state)
+    consolidation = next((job for job in jobs(past.state) if job.kind == "consolidate"), None)
+    return {
+        "sessions": len(verdicts),
+        "due": sum(verdict.eligible for verdict in verdicts),
+        "waiting": dict(sorted(Counter(verdict.reason for verdict in verdicts if verdict.reason is not None).items())),
+        "extracts": sum(not each.extracted.empty for each in extracts),
+        "no_op": sum(each.extracted.empty for each in extracts),
+        "consolidated": sum(each.selected for each in extracts),
+        "last_consolidation": _time(consolidation.succeeded) if consolidation is not None else None,
+        "consolidation_failed": consolidation.last_error if consolidation is not None else None,
+        "not_tried_again": [{"thread": job.key, "attempts": job.attempts, "why": job.last_error or ""} for job in exhausted(past.state)],
+        "failures": [{"thread": each.key, "at": _time(each.at), "why": each.reason} for each in failures(past.state)[-20:]],
+        "without_model": [{"thread": each.extracted.thread, "why": each.extracted.problem} for each in extracts if each.extracted.problem],
+    }
+
+
+def _time(seconds: int | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _print(found: dict[str, Any]) -> None:
+    click.echo(
+        f"{found['sessions']:,} sessions known, {found['due']:,} due; {found['extracts']:,} extracts, {found['no_op']:,} held nothing"
+    )
+    for reason, count in found["waiting"].items():
+        click.echo(f"  {count:>7,}  {reason}")
+    click.echo(f"consolidated: {found['consolidated']:,} sessions, last {found['last_consolidation'] or 'never'}")
+    if found["consolidation_failed"]:
+        click.echo(f"the last consolidation failed: {show.readable(found['consolidation_failed'])}")
+    for each in found["not_tried_again"]:
+        click.echo(
+            f"not tried again ({each['attempts']} attempts): {each['thread']}: {show.readable(each['why'])}; see `memorist rollouts retry`"
+        )
+    for each in found["failures"][-5:]:
+        click.echo(f"failed {each['at']}: {each['thread']}: {show.readable(each['why'])}")
+    if found["without_model"]:
+        first = found["without_model"][0]
+        click.echo(f"{len(found['without_model']):,} extracts were made without the model; the first because {show.readable(first['why'])}")
+
+
+@click.command("retry")
+@click.argument("threads", nargs=-1, metavar="[THREAD]…")
+def retry_command(threads: tuple[str, ...]) -> None:
+    """Try sessions again that failed, all of them without a name."""
+
+    async def work(past: PastSessions) -> int:
+        return retry(past.state, past.terms, list(threads) or None)
+
+    count = opened(work)
+    click.echo(f"{count:,} jobs may run again; `memorist rollouts sync` or `memorist worker --once` runs them")
+
+
+@click.command("reset")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def reset_command(yes: bool) -> None:
+    """Forget every extract, job and failure, so that all sessions are extracted anew. Sessions and the folder of memories stay."""
+    if not yes:
+        click.confirm("Forget what was extracted of all past sessions? The next sync does it all anew.", abort=True)
+
+    async def work(past: PastSessions) -> int:
+        return reset(past.state)
+
+    click.echo(f"{opened(work):,} extracts forgotten")
+
+
+@click.command("show")
+@click.argument("thread", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def show_command(thread: str | None, as_json: bool) -> None:
+    """Show what stage one made of a session, by the begin of its id; without one the summary that sessions are shown."""
+
+    async def work(past: PastSessions) -> dict[str, Any]:
+        return _of_thread(past, thread) if thread else _summary(past)
+
+    found = opened(work)
+    if as_json:
+        show.json(found)
+    else:
+        click.echo(show.readable(found["text"]).rstrip("\n"))
+
+
+def _summary(past: PastSessions) -> dict[str, Any]:
+    path = past.layout.rollouts / SUMMARY
+    if not path.exists():
+        raise NothingToDo("nothing was consolidated yet; `memorist rollouts sync` does it")
+    return {"path": str(path), "text": DiskFiles().read(path).decode("utf-8", "replace")}
+
+
+def _of_thread(past: PastSessions, start: str) -> dict[str, Any]:
+    found = [each for each in threads(past.state) if each.id.startswith(start)]
+    if len(found) != 1:
+        raise NothingToDo(
+            f"{len(found):,} sessions begin with {start!r}; `memorist rollouts status --json` and `memorist rollouts sync --json` name them"
+        )
+    thread = found[0]
+    row = next((each for each in kept(past.state) if each.extracted.thread == thread.id), None)
+    standing = standing_of(past.state, thread.id)
+    text = "" if row is None else f"{row.extracted.rollout_summary.rstrip()}\n\n{row.extracted.raw_memory}"
+    verdict = judge_all([standing], past.settings.rollouts, now=past.state.now())[0] if standing is not None else None
+    return {
+        "thread": thread.id,
+        "path": thread.path,
+        "mode": thread.mode,
+        "way": None if row is None else row.extracted.way,
+        "uses": 0 if row is None else row.uses,
+        "why_not": "" if verdict is None else verdict.text,
+        "text": text.strip() or f"Nothing was extracted of it{f': {verdict.text}' if verdict is not None and verdict.text else ''}.",
+    }
+
+
+@click.command("leave-out")
+@click.argument("thread")
+@click.option("--take-in", is_flag=True, help="Let it become memory again.")
+def leave_out(thread: str, take_in: bool) -> None:
+    """Keep a session out of memory: what was made of it goes, and the next consolidation forgets what only it held up."""
+
+    async def work(past: PastSessions) -> bool:
+        if standing_of(past.state, thread) is None:
+            raise NothingToDo(f"there is no session {thread!r}; `memorist rollouts sync --json` finds them")
+        return set_mode(past.state, thread, "enabled" if take_in else "disabled", past.terms)
+
+    forgets = opened(work)
+    click.echo("it may become memory again" if take_in else f"it is left out{'; the next consolidation forgets it' if forgets else ''}")
+
+
+@click.command("note")
+@click.argument("text")
+@click.option("--here", is_flag=True, help="It holds for this project only. [default: everywhere]")
+def note(text: str, here: bool) -> None:
+    """Note something for later sessions: shown at once, merged at the next consolidation."""
+    place = repository(str(Path.cwd())) if here else EVERYWHERE
+
+    async def work(past: PastSessions) -> str:
+        return take_note(DiskFiles(), past.layout.rollouts, text, now=_time(int(past.clock.now())) or "", place=place)
+
+    click.echo(f"noted in {opened(work)}")

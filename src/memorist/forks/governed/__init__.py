@@ -1,0 +1,1 @@
+"""Forks that ask first whether they may run."""

@@ -1,0 +1,123 @@
+"""What a provider says of its rate limits, in the headers of its answers. Pure.
+
+Sources of the names: Anthropic's and OpenAI's pages on rate limits, and for subscriptions the `unified` headers of Anthropic as clients
+report them. Headers that cannot be read say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from memorist.models.faults import Allowance, Fault
+
+REFUSALS = frozenset({429, 529})
+"""Statuses by which a provider says that it wants no requests for a while: a rate limit, and Anthropic's overload."""
+
+
+class RateNews(Struct, frozen=True, kw_only=True):
+    """What one answer said."""
+
+    model: str
+    """The string the model was chosen by."""
+    status: int | None = None
+    """Status of the refusal; None for an answer."""
+    retry_after: float | None = None
+    """Seconds that the provider asks to wait."""
+    allowances: tuple[Allowance, ...] = ()
+
+
+Told = Callable[[RateNews], None]
+"""Is told at once, before the model tries again or answers. Must not block or raise."""
+
+
+@runtime_checkable
+class Listening(Protocol):
+    """A model that passes on what its provider says of rate limits."""
+
+    def listen(self, told: Told) -> None:
+        """Tell this one from now on, in place of whoever was told before."""
+        ...
+
+
+def listen_to(model: object, told: Told) -> None:
+    """Be told of limits by the model, if it can tell: one that cannot, or none, is passed over."""
+    if isinstance(model, Listening):
+        model.listen(told)
+
+
+def news_of_fault(model: str, fault: Fault) -> RateNews | None:
+    """What a failed attempt says: None where it is no word on limits."""
+    asked = fault.retry_after is not None and (fault.status or 0) >= 500
+    if fault.status not in REFUSALS and not asked:
+        return None
+    return RateNews(model=model, status=fault.status, retry_after=fault.retry_after, allowances=fault.allowances)
+
+
+_REMAINING = re.compile(r"anthropic-ratelimit-(?P<anthropic>[a-z-]+)-remaining|x-ratelimit-remaining-(?P<openai>[a-z_-]+)")
+_UNIFIED = re.compile(r"anthropic-ratelimit-unified-(?P<window>[a-z0-9]+)-utilization")
+
+
+def read_allowances(headers: Mapping[str, str], now: float) -> tuple[Allowance, ...]:
+    """The limits that the headers tell of, in the order of their names. `now` in seconds since the epoch."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    found: list[Allowance] = []
+    for name in sorted(lower):
+        if match := _REMAINING.fullmatch(name):
+            what = match["anthropic"] or match["openai"]
+            before, after = ("anthropic-ratelimit-", "-{}") if match["anthropic"] else ("x-ratelimit-{}-", "")
+            limit = _number(lower.get(_named(before, what, after, "limit"), ""))
+            left = _number(lower[name])
+            if limit and left is not None:
+                reset = lower.get(_named(before, what, after, "reset"), "")
+                found.append(Allowance(what=what, left=_share(left / limit), resets_in=_seconds_until(reset, now)))
+        elif match := _UNIFIED.fullmatch(name):
+            used = _number(lower[name])
+            if used is not None:
+                reset = lower.get(f"anthropic-ratelimit-unified-{match['window']}-reset", "")
+                found.append(Allowance(what=match["window"], left=_share(1 - used), resets_in=_seconds_until(reset, now)))
+    return tuple(found)
+
+
+def _named(before: str, what: str, after: str, part: str) -> str:
+    return before.format(part) + what + after.format(part)
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+_EPOCH = 1_000_000_000.0
+"""A plain number from here on is a time since the epoch (2001), below it a wait: no limit is reset after 31 years."""
+
+_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+_UNITS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
+
+
+def _seconds_until(text: str, now: float) -> float | None:
+    """Seconds from a duration (`6m0s`, `12ms`), a number, or a date (RFC 3339); None for anything else."""
+    given = text.strip()
+    number = _number(given)
+    if number is not None:
+        return max(0.0, number - now) if number >= _EPOCH else number
+    match = _DURATION.fullmatch(given)
+    if given and match is not None:
+        return sum(float(part) * unit for part, unit in zip(match.groups(), _UNITS, strict=True) if part)
+    try:
+        when = datetime.fromisoformat(given)
+        return max(0.0, (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,284 @@
+"""The two stages of rollout memory at work in one home: sessions are looked for, extracted and consolidated (RO-1 to RO-7)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.clock import SystemClock
+from memorist.errors import NothingToDo
+from memorist.forks.spec import Receipt
+from memorist.models.choose import open_model
+from memorist.models.limits import RateNews, listen_to
+from memorist.ports import Clock, Files, Model
+from memorist.rollouts.artefacts import read_back
+from memorist.rollouts.consolidation.run import Consolidation, ConsolidationMeans, consolidate_folder
+from memorist.rollouts.extraction.run import StageMeans, extract
+from memorist.rollouts.folder.run import read_folder
+from memorist.rollouts.rebuild import rebuild
+from memorist.rollouts.settings import RolloutsSettings
+from memorist.rollouts.sources.run import Found, Place, find, remember, remembered, usual_places
+from memorist.rollouts.synced import Failed, Synced
+from memorist.rollouts.work.run import Means, eligible_threads, one_round, worker_name
+from memorist.rollouts.working import Done, Stages, Told, Waits, terms_of
+from memorist.settings import Settings
+from memorist.spend.run import SpendGovernor, heard
+from memorist.store.claims import Terms
+from memorist.store.database import open_database
+from memorist.store.files import DiskFiles
+from memorist.store.forgetting import set_mode
+from memorist.store.layout import Layout
+from memorist.store.opening import open_state
+from memorist.store.rollouts import keep_threads, kept, restore, threads
+from memorist.store.state import State
+from memorist.store.thread import Extracted, Thread
+
+ALL_AGES = 36_500
+"""Days that stand for any age."""
+
+
+class Plan(Struct, frozen=True):
+    """What a sync would work on."""
+
+    found: Found
+    sessions: int
+    """Sessions that are known, new and old."""
+    eligible: tuple[Thread, ...]
+    means: Means
+
+
+class _Alive:
+    """The claim on the consolidation."""
+
+    def __init__(self, mine: Callable[[], bool]) -> None:
+        self._mine = mine
+
+    def beat(self) -> bool:
+        """Whether it is still ours; renews it."""
+        return self._mine()
+
+
+class PastSessions:
+    """Opened for a worker or a command, and closed by it. Raises StoreError, SettingsError and ModelNameError when something of it cannot be opened."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        model: Model | None = None,
+        clock: Clock | None = None,
+        files: Files | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.settings = settings
+        self.layout = Layout(Path(settings.home).expanduser().absolute())
+        self.clock = clock or SystemClock()
+        self._consolidated: Consolidation | None = None
+        self._files = files or DiskFiles()
+        self._environment = os.environ if environment is None else environment
+        self._given = model
+        self._models: dict[str, Model | None] = {}
+        self.state: State = open_state(settings.state, self.layout.database)
+        self._database = open_database(self.layout.database)
+
+    def _model(self, *names: str) -> Model | None:
+        """The model of the first of these names that is set; opened once."""
+        if self._given is not None:
+            return self._given
+        name = next((each for each in names if each), self.settings.model)
+        if name not in self._models:
+            self._models[name] = open_model(name, self.settings.models, clock=self.clock)
+            listen_to(self._models[name], self._heard)
+        return self._models[name]
+
+    def _heard(self, news: RateNews) -> None:
+        heard(self._database, news, now=self.clock.now(), settings=self.settings.spend)
+
+    @property
+    def consolidation(self) -> Consolidation | None:
+        """What the last consolidation did; None when none ran."""
+        return self._consolidated
+
+    @property
+    def terms(self) -> Terms:
+        """What claims are given on."""
+        return terms_of(self.settings.rollouts)
+
+    def look(self, named: Sequence[Path] = ()) -> Found:
+        """Look for sessions where agents keep them, or below named folders, and record them. Where the database was lost, what the files hold is put back.
+
+        Raises StoreError.
+        """
+        self._put_back()
+        places = [Place(folder, named=True) for folder in named] or usual_places(self.layout, self._home, self._environment)
+        passed = self.layout.rollouts_state / "passed.json"
+        found = find(places, [*threads(self.state), *remembered(passed)])
+        keep_threads(self.state, found.threads)
+        if not named:
+            remember(self._files, passed, found.passed)
+        return found
+
+    @property
+    def _home(self) -> Path:
+        return Path(self._environment.get("HOME") or "~").expanduser()
+
+    def _put_back(self) -> None:
+        if kept(self.state) or not self.layout.rollouts.exists():
+            return
+        restore(self.state, rebuild(read_back(read_folder(self._files, self.layout.rollouts).files)).kept)
+
+    def stages(self, rollouts: RolloutsSettings) -> Stages:
+        """The two stages, for a worker."""
+        once = partial(self._extract, rollouts)
+        return Stages(
+            extract=partial(once, final=False), consolidate=partial(self._consolidate, rollouts), last_extract=partial(once, final=True)
+        )
+
+    def _governed(self) -> tuple[SpendGovernor, Callable[[Receipt], None]]:
+        governor = SpendGovernor(self._database, "", clock=self.clock, settings=self.settings.spend)
+        return governor, lambda receipt: _nothing(governor.keep(receipt))
+
+    async def _extract(self, rollouts: RolloutsSettings, thread: Thread, *, final: bool) -> Extracted:
+        governor, record = self._governed()
+        means = StageMeans(
+            files=self._files,
+            clock=self.clock,
+            model=self._model(rollouts.model),
+            limits=self.settings.forks,
+            governor=governor,
+            record=record,
+            final=final,
+        )
+        try:
+            made = await extract(thread, means)
+        finally:
+            governor.give_up()
+        if made.outside and rollouts.pollutes:
+            set_mode(self.state, thread.id, "polluted", self.terms)
+        return made
+
+    async def _consolidate(self, rollouts: RolloutsSettings, mine: Callable[[], bool]) -> Sequence[Extracted]:
+        governor, record = self._governed()
+        means = ConsolidationMeans(
+            folder=self.layout.rollouts,
+            state=self.layout.rollouts_state,
+            files=self._files,
+            clock=self.clock,
+            model=self._model(rollouts.consolidation_model, rollouts.model),
+            settings=rollouts,
+            governor=governor,
+            record=record,
+        )
+        try:
+            made = self._consolidated = await consolidate_folder(means, kept(self.state), _Alive(mine))
+        finally:
+            governor.give_up()
+        return made.selected
+
+    def means(self, rollouts: RolloutsSettings, told: Callable[[Told], None], *, terms: Terms | None = None) -> Means:
+        """What a worker works with."""
+        return Means(
+            state=self.state,
+            settings=rollouts,
+            terms=terms or self.terms,
+            stages=self.stages(rollouts),
+            clock=self.clock,
+            told=told,
+            look=lambda: _nothing(self.look()),
+        )
+
+    def plan(self, named: Sequence[Path] = (), max_age_days: int | None = None) -> Plan:
+        """Look for sessions, and say which a sync would extract. Raises StoreError, NothingToDo where nothing is there at all."""
+        found = self.look(named)
+        rollouts = self._terms_of_search(named, max_age_days)
+        below = tuple(os.path.realpath(folder) for folder in named)
+        mine = [each for each in threads(self.state) if not below or _below(each.path, below)]
+        if not mine and not found.passed:
+            raise NothingToDo("there are no recorded sessions here; name folders that hold some with --sessions DIR")
+        means = replace(
+            self.means(rollouts, lambda _: None), look=lambda: None, only=frozenset(each.id for each in mine) if named else None
+        )
+        return Plan(found=found, sessions=len(mine), eligible=tuple(eligible_threads(means)), means=means)
+
+    def _terms_of_search(self, named: Sequence[Path], max_age_days: int | None) -> RolloutsSettings:
+        """Folders that a person names are searched without regard to age, and whoever ran the sessions."""
+        rollouts = self.settings.rollouts
+        if max_age_days is not None:
+            rollouts = replace(rollouts, max_age_days=max_age_days)
+        if not named:
+            return rollouts
+        return replace(
+            rollouts,
+            max_age_days=ALL_AGES if max_age_days is None else max_age_days,
+            min_idle_hours=0,
+            sources=tuple({each.source for each in threads(self.state)}),
+            scan=max(rollouts.scan, len(threads(self.state))),
+        )
+
+    async def sync(self, plan: Plan, told: Callable[[Told], None] = lambda _: None) -> Synced:
+        """Extract what is eligible by the plan, and consolidate, without the wait between two consolidations. Raises StoreError."""
+        began = self.clock.monotonic()
+        done: list[Done] = []
+        waits: list[Failed] = []
+
+        def hear(what: Told) -> None:
+            match what:
+                case Done():
+                    done.append(what)
+                case Waits(refused=refused):
+                    waits.append(Failed(refused.key, refused.reason or refused.why))
+            told(what)
+
+        self._consolidated = None
+        terms = replace(self.terms, cooldown_seconds=0)
+        await one_round(replace(plan.means, told=hear, terms=terms), worker_name())
+        extracts = [each for each in done if each.kind == "extract"]
+        failed = [Failed(each.key, each.reason) for each in done if each.outcome in ("failed", "lost")]
+        files = self.consolidation
+        return Synced(
+            found=plan.sessions,
+            eligible=len(plan.eligible),
+            claimed=len(extracts),
+            extracted=sum(each.outcome == "kept" for each in extracts),
+            no_op=sum(each.outcome == "nothing" for each in extracts),
+            failed=tuple(failed),
+            consolidated=len(files.selected) if files is not None and files.outcome == "changed" else 0,
+            seconds=round(self.clock.monotonic() - began, 3),
+            passed=plan.found.passed,
+            waits=tuple(waits),
+            way="" if files is None else files.way,
+            remarks=() if files is None else (*files.remarks, *([files.why] if files.why else [])),
+        )
+
+    async def close(self) -> None:
+        """Let go of models and databases. May be called twice."""
+        for model in self._models.values():
+            if model is not None:
+                await model.close()
+        self._models.clear()
+        self.state.close()
+        self._database.close()
+
+
+@contextlib.asynccontextmanager
+async def past_sessions(settings: Settings, *, model: Model | None = None) -> AsyncIterator[PastSessions]:
+    """Open, and close in any case."""
+    opened = PastSessions(settings, model=model)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def _below(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _nothing(value: object) -> None:
+    del value

@@ -1,0 +1,240 @@
+"""What stage one gave, as files for people, agents and stage two: one summary for each session, and all raw memories in one (RO-6). Pure.
+
+Names and headers: codex.md section 1.4. Everything can be read back, so that a lost database can be made again from the folder.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from memorist.store.thread import Extracted
+
+RAW = "raw_memories.md"
+SUMMARIES = "rollout_summaries/"
+SLUG = 60
+"""Characters of the readable part of a name (codex.md section 1.4)."""
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_HASH_LENGTH = 4
+_TITLE = "# Raw memories"
+_NONE = "None yet."
+_INTRO = "What was taken from each session, in ascending order of its id."
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = 253_402_300_799
+"""Seconds since the epoch of the last moment of the year 9999."""
+_PLAIN = re.compile(r"[^\s\"][^\n\r\x00-\x1f\x7f]*")
+_THREAD = re.compile(r"^## Thread `([^`\n]+)`$")
+_MARKED = re.compile(r"^(\\*)(?=## Thread `)", re.MULTILINE)
+_UNMARKED = re.compile(r"^\\(?=\\*## Thread `)", re.MULTILINE)
+_FIELD = re.compile(r"([a-z_]+):[ ]?(.*)")
+_STEM = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9A-Za-z]{4}(?:-([a-z0-9_]+))?")
+
+
+def moment(seconds: int) -> str:
+    """A time in seconds since the epoch as RFC 3339, UTC; one outside the calendar becomes the calendar's end."""
+    return _at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_moment(text: str) -> int:
+    """The reverse; 0 for a text that is no time."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return 0
+    return int(((found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH).total_seconds())
+
+
+def _at(seconds: int) -> datetime:
+    return _EPOCH + timedelta(seconds=min(max(0, seconds), _LATEST))
+
+
+def stem(extracted: Extracted) -> str:
+    """The name of a session's summary without `.md`: when it began, four signs of its id, and a slug.
+
+    The time is that of a version 7 UUID where the id is one, else that of the session's newest message.
+    """
+    known = _uuid(extracted.thread)
+    # The first 48 bits of a version 7 UUID are milliseconds since the epoch.
+    seconds = (known.int >> 80) // 1000 if known is not None and known.version == 7 else extracted.updated
+    slug = re.sub(r"[^a-z0-9]", "_", extracted.slug.lower())[:SLUG].rstrip("_")
+    return "-".join(filter(None, (_at(seconds).strftime("%Y-%m-%dT%H-%M-%S"), short_mark(extracted.thread), slug)))
+
+
+def _uuid(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def short_mark(thread: str) -> str:
+    """Four signs for a session: the low 32 bits of a UUID, or of a rolling hash of other ids, in base 62."""
+    known = _uuid(thread)
+    number = 0 if known is None else known.int & 0xFFFFFFFF
+    for byte in () if known is not None else thread.encode("utf-8", "surrogatepass"):
+        number = (number * 31 + byte) & 0xFFFFFFFF
+    number %= len(_DIGITS) ** _HASH_LENGTH
+    signs = ""
+    for _ in range(_HASH_LENGTH):
+        number, digit = divmod(number, len(_DIGITS))
+        signs = _DIGITS[digit] + signs
+    return signs
+
+
+def paths(rows: Iterable[Extracted]) -> dict[str, str]:
+    """Path of each session's summary, by the session's id. Names that a file system could take for the same get a number."""
+    taken: set[str] = set()
+    found = {}
+    for row in sorted(rows, key=lambda row: row.thread):
+        name, number = stem(row), 1
+        wanted = name
+        while wanted.casefold() in taken:
+            number += 1
+            wanted = f"{name}-{number}"
+        taken.add(wanted.casefold())
+        found[row.thread] = f"{SUMMARIES}{wanted}.md"
+    return found
+
+
+def artefacts(rows: Sequence[Extracted], *, raw: bool = True) -> dict[str, bytes]:
+    """The files of these sessions by path; without `raw_memories.md` in the lean form."""
+    named = paths(rows)
+    ordered = sorted((row for row in rows if not row.empty), key=lambda row: row.thread)
+    files = {named[row.thread]: _bytes(summary_file(row)) for row in ordered}
+    if raw:
+        files[RAW] = _bytes(raw_memories(ordered, named))
+    return files
+
+
+def summary_file(row: Extracted) -> str:
+    """A session's summary with its header."""
+    head = {
+        "thread_id": row.thread,
+        "updated_at": moment(row.updated),
+        "rollout_path": row.path,
+        "cwd": row.cwd,
+        "repository": row.repository,
+        "git_branch": row.branch,
+        "outside_content": "yes" if row.outside else "",
+        "written_by": row.way,
+        "generated_at": moment(row.generated),
+    }
+    optional = {"repository", "git_branch", "outside_content"}
+    lines = [f"{name}: {_value(value)}" for name, value in head.items() if value or name not in optional]
+    return "\n".join([*lines, "", row.rollout_summary.strip()]) + "\n"
+
+
+def raw_memories(rows: Sequence[Extracted], named: Mapping[str, str]) -> str:
+    """All raw memories. Ordered by id on purpose: a change of rank makes no difference in the file."""
+    parts = [_TITLE, ""]
+    held = [row for row in sorted(rows, key=lambda row: row.thread) if row.raw_memory.strip()]
+    parts.append(_INTRO if held else _NONE)
+    for row in held:
+        facts = {
+            "updated_at": moment(row.updated),
+            "cwd": row.cwd,
+            "rollout_path": row.path,
+            "rollout_summary_file": named.get(row.thread, "").removeprefix(SUMMARIES),
+        }
+        parts += ["", f"## Thread `{_quoted(row.thread)}`", *(f"{name}: {_value(value)}" for name, value in facts.items()), ""]
+        parts.append(_MARKED.sub(r"\1\\", row.raw_memory.strip()))
+    return "\n".join(parts) + "\n"
+
+
+def read_summary(path: str, data: bytes) -> Extracted | None:
+    """A session as its summary file tells it, without its raw memory; None where the header names no session."""
+    head, _, body = _decoded(data).partition("\n\n")
+    facts = _facts(head.split("\n"))
+    thread = facts.get("thread_id", "")
+    if not thread:
+        return None
+    named = _STEM.match(path.removeprefix(SUMMARIES).removesuffix(".md"))
+    return Extracted(
+        thread=thread,
+        updated=read_moment(facts.get("updated_at", "")),
+        rollout_summary=body.strip(),
+        slug=(named[1] or "") if named else "",
+        way="model" if facts.get("written_by") == "model" else "structural",
+        generated=read_moment(facts.get("generated_at", "")) or read_moment(facts.get("updated_at", "")),
+        path=facts.get("rollout_path", ""),
+        cwd=facts.get("cwd", ""),
+        repository=facts.get("repository", ""),
+        branch=facts.get("git_branch", ""),
+        outside=facts.get("outside_content") == "yes",
+    )
+
+
+def read_raw(data: bytes) -> dict[str, Extracted]:
+    """The raw memories of `raw_memories.md` by session."""
+    found: dict[str, Extracted] = {}
+    thread, lines = "", []
+    for line in [*_decoded(data).split("\n"), "## Thread `end`"]:
+        match = _THREAD.match(line)
+        if match is None:
+            lines.append(line)
+            continue
+        if thread:
+            head, _, body = "\n".join(lines).partition("\n\n")
+            facts = _facts(head.split("\n"))
+            updated = read_moment(facts.get("updated_at", ""))
+            body = _UNMARKED.sub("", body.strip())
+            path, cwd = facts.get("rollout_path", ""), facts.get("cwd", "")
+            found[thread] = Extracted(thread=thread, updated=updated, raw_memory=body, generated=updated, path=path, cwd=cwd)
+        thread, lines = _read_value(match[1]), []
+    return found
+
+
+def read_back(files: Mapping[str, bytes]) -> tuple[Extracted, ...]:
+    """What stage one had given, as far as the files tell it, in ascending order of the sessions' ids."""
+    raw = read_raw(files.get(RAW, b""))
+    summaries = (read_summary(path, data) for path, data in sorted(files.items()) if path.startswith(SUMMARIES) and path.endswith(".md"))
+    found = dict(raw)
+    for row in summaries:
+        if row is not None:
+            held = raw.get(row.thread)
+            found[row.thread] = replace(row, raw_memory=held.raw_memory if held is not None and held.updated == row.updated else "")
+    return tuple(found[thread] for thread in sorted(found))
+
+
+def _facts(lines: Iterable[str]) -> dict[str, str]:
+    matches = (_FIELD.fullmatch(line) for line in lines)
+    return {match[1]: _read_value(match[2]) for match in matches if match}
+
+
+def _value(text: str) -> str:
+    """A value on one line that reads back equal: plain, or as a JSON string."""
+    plain = text.encode("utf-8", "replace").decode()
+    if not plain or (_PLAIN.fullmatch(plain) and plain == plain.strip()):
+        return plain
+    return msgspec.json.encode(plain).decode()
+
+
+def _read_value(text: str) -> str:
+    if not text.startswith('"'):
+        return text.strip()
+    try:
+        return msgspec.json.decode(text, type=str)
+    except msgspec.DecodeError:
+        return text
+
+
+def _quoted(text: str) -> str:
+    """An id that cannot end its back-ticks."""
+    plain = text.encode("utf-8", "replace").decode()
+    if "`" not in plain and _value(plain) == plain:
+        return plain
+    return msgspec.json.encode(plain).decode().replace("`", "\\u0060")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -1,0 +1,1 @@
+"""The last accepted state of the folder of memories."""

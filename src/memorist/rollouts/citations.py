@@ -1,0 +1,128 @@
+"""The block in which a model names the memories that it used: taken out of a stream of text, and read (RO-8; codex.md section 1.10). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+OPENING = "<oai-mem-citation>"
+CLOSING = "</oai-mem-citation>"
+"""Codex's names: models that were trained on them write them, and Codex takes the block out by itself."""
+MOST = 65_536
+"""Characters of blocks that are kept; a longer one is hidden all the same."""
+IDS = 256
+"""Sessions of one citation at most: no more are consolidated."""
+
+_ID_LENGTH = 200
+_PART = "(?s)<{name}>(.*?)(?:</{name}>|\\Z)"
+_ENTRIES = re.compile(_PART.format(name="citation_entries"))
+_IDS = tuple(re.compile(_PART.format(name=name)) for name in ("rollout_ids", "thread_ids"))
+
+
+class Citation(Struct, frozen=True):
+    """Lines of a memory file that were used; the lines are counted from 1, both ends included."""
+
+    path: str
+    first: int
+    last: int
+    note: str
+
+
+class Cited(Struct, frozen=True):
+    """What a reply says it used, the most important first."""
+
+    entries: tuple[Citation, ...] = ()
+    threads: tuple[str, ...] = ()
+    """Ids of sessions, each once."""
+
+    def used(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
+        """Ids of the sessions that count as used once: those that are named, and those whose summary is; `summaries` gives the session of each path."""
+        found = (summaries[entry.path] for entry in self.entries if entry.path in summaries)
+        return tuple(dict.fromkeys((*self.threads, *found)))
+
+
+class CitationStream:
+    """Hides the block in text that comes in pieces. Wherever the text is parted, what is shown and what is read are the same."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        """The newest text, as far as it may be the start of a tag."""
+        self._inside = False
+        self._body: list[str] = []
+        self._size = 0
+
+    def feed(self, text: str) -> str:
+        """Take the next piece; gives what may be shown now."""
+        self._held += text
+        shown: list[str] = []
+        while True:
+            tag = CLOSING if self._inside else OPENING
+            at = self._held.find(tag)
+            if at >= 0:
+                self._take(self._held[:at], shown)
+                self._held = self._held[at + len(tag) :]
+                if self._inside:
+                    self._keep("\n")
+                self._inside = not self._inside
+                continue
+            safe = len(self._held) - _overlap(self._held, tag)
+            self._take(self._held[:safe], shown)
+            self._held = self._held[safe:]
+            return "".join(shown)
+
+    def finish(self) -> str:
+        """The text has ended; gives the rest that is to be shown. A block that was not closed ends here."""
+        shown: list[str] = []
+        self._take(self._held, shown)
+        self._held = ""
+        return "".join(shown)
+
+    @property
+    def cited(self) -> Cited:
+        """What was read so far."""
+        return read_block("".join(self._body))
+
+    def _take(self, text: str, shown: list[str]) -> None:
+        if self._inside:
+            self._keep(text)
+        else:
+            shown.append(text)
+
+    def _keep(self, text: str) -> None:
+        part = text[: max(0, MOST - self._size)]
+        self._size += len(part)
+        self._body.append(part)
+
+
+def _overlap(text: str, tag: str) -> int:
+    """Length of the longest end of a text with which the tag begins."""
+    return next((size for size in range(min(len(text), len(tag) - 1), 0, -1) if text.endswith(tag[:size])), 0)
+
+
+def without_citations(text: str) -> tuple[str, Cited]:
+    """A whole text without its block, and what the block says."""
+    stream = CitationStream()
+    shown = stream.feed(text) + stream.finish()
+    return shown, stream.cited
+
+
+def read_block(text: str) -> Cited:
+    """What stands in a block. Lines that do not fit are passed over."""
+    lines = [line.strip() for part in _ENTRIES.findall(text) for line in part.split("\n")]
+    entries = tuple(filter(None, map(_entry, filter(None, lines))))
+    ids = (word for pattern in _IDS for part in pattern.findall(text) for word in part.split())
+    threads = tuple(dict.fromkeys(word for word in ids if len(word) <= _ID_LENGTH and "<" not in word))[:IDS]
+    return Cited(entries, threads)
+
+
+def _entry(line: str) -> Citation | None:
+    where, mark, note = line.rpartition("|note=[")
+    path, colon, lines = where.rpartition(":")
+    first, dash, last = lines.partition("-")
+    if not (mark and colon and dash and path and note.endswith("]")) or path.startswith(("/", "~")) or ".." in path.split("/"):
+        return None
+    if not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in (first, last)):
+        return None
+    return Citation(path, int(first), int(last), note[:-1])

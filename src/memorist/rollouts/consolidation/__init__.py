@@ -1,0 +1,1 @@
+"""Stage two at work."""

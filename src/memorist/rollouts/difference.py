@@ -1,0 +1,76 @@
+"""What differs between two states of the folder, and as a text for a model (RO-5; codex.md section 1.8). Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+MOST = 4 * 1024 * 1024
+"""Bytes of the text at most (codex.md section 1.8)."""
+_LINES = 20_000
+"""Lines of a file that are compared one by one; more are told by their number. Ours: comparing takes time in their square."""
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """Paths that were added, changed and removed, each sorted."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset((*self.added, *self.changed, *self.removed))
+
+
+def compare(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Difference:
+    """What is different in `after`."""
+    both = before.keys() & after.keys()
+    return Difference(
+        added=tuple(sorted(after.keys() - before.keys())),
+        changed=tuple(sorted(path for path in both if before[path] != after[path])),
+        removed=tuple(sorted(before.keys() - after.keys())),
+    )
+
+
+def difference_text(before: Mapping[str, bytes], after: Mapping[str, bytes], *, most: int = MOST) -> str:
+    """The difference as a list of paths and a unified diff, at most so many bytes of UTF-8; a last line says that it was cut."""
+    found = compare(before, after)
+    rows = [*(("A", path) for path in found.added), *(("M", path) for path in found.changed), *(("D", path) for path in found.removed)]
+    listed = [f"- {mark} {path}" for mark, path in sorted(rows, key=lambda row: row[1])] or ["- none"]
+    parts = ["## Status", "", *listed, "", "## Diff", "", "```diff"]
+    size = sum(len(part.encode("utf-8", "replace")) + 1 for part in parts)
+    note = "… cut here: the rest is too long …"
+    room = most - len(note.encode()) - len("\n```\n")
+    for line in _lines(before, after, found):
+        size += len(line.encode("utf-8", "replace")) + 1
+        if size > room:
+            parts.append(note)
+            break
+        parts.append(line)
+    text = "\n".join([*parts, "```"]) + "\n"
+    return (
+        text if len(text.encode("utf-8", "replace")) <= most else text.encode("utf-8", "replace")[: max(0, most)].decode("utf-8", "ignore")
+    )
+
+
+def _lines(before: Mapping[str, bytes], after: Mapping[str, bytes], found: Difference) -> Iterator[str]:
+    for path in sorted(found.paths):
+        old, new = (_split(files.get(path)) for files in (before, after))
+        names = (f"a/{path}" if path in before else "/dev/null", f"b/{path}" if path in after else "/dev/null")
+        if max(len(old), len(new)) > _LINES:
+            yield f"--- {names[0]}"
+            yield f"+++ {names[1]}"
+            yield f"({len(old)} lines became {len(new)}; too many to show)"
+        else:
+            yield from difflib.unified_diff(old, new, *names, lineterm="")
+
+
+def _split(data: bytes | None) -> list[str]:
+    return data.decode("utf-8", "replace").split("\n") if data else []

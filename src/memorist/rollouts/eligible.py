@@ -1,0 +1,93 @@
+"""Which sessions may be extracted now, and of each other one why not (RO-1). Pure.
+
+A session's age is told by its own newest message, not by when it was looked at. A clock that runs ahead must not keep a session out for ever: where the
+newest message lies in the future, the file's modification time counts, and where that does too, by more than a day, the session counts as finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.rollouts.settings import RolloutsSettings
+from memorist.store.thread import Standing, Thread
+
+Reason = Literal["current", "mode", "source", "silent", "up to date", "too young", "too old", "beyond the scan"]
+_DAY = 86_400
+_NANOSECONDS = 1_000_000_000
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether a session may be extracted."""
+
+    thread: Thread
+    reason: Reason | None = None
+    """Why not; None when it may."""
+    text: str = ""
+    """The reason for a person."""
+    at: int | None = None
+    """When waiting alone will make it eligible, in seconds since the epoch."""
+
+    @property
+    def eligible(self) -> bool:
+        """Whether it may."""
+        return self.reason is None
+
+
+def judge(standing: Standing, settings: RolloutsSettings, *, now: int, current: str = "") -> Verdict:
+    """Whether one session may be extracted at `now`; `current` is the id of the session that is running."""
+    thread = standing.thread
+    lasting: tuple[tuple[Reason, str, bool], ...] = (
+        ("current", "it is the session that is running", thread.id == current),
+        ("mode", f"it is {thread.mode}", thread.mode != "enabled"),
+        ("source", f"it was run by {thread.source!r}, which is not among the sources", thread.source not in settings.sources),
+        ("silent", "nobody said anything in it", not thread.first_words.strip()),
+        ("up to date", "nothing in it is new", standing.up_to_date),
+    )
+    for reason, text, applies in lasting:
+        if applies:
+            return Verdict(thread=thread, reason=reason, text=text)
+    return _by_age(thread, settings, now)
+
+
+def _by_age(thread: Thread, settings: RolloutsSettings, now: int) -> Verdict:
+    wait, age = settings.min_idle_hours * 3_600, settings.max_age_days * _DAY
+    last = newest(thread, now)
+    idle = wait if last is None else now - last
+    if idle < wait:
+        text = f"its newest message is {_hours(idle)} old; {settings.min_idle_hours} hours make it a finished session"
+        return Verdict(thread=thread, reason="too young", text=text, at=now + wait - idle)
+    if idle > age:
+        text = f"it is {idle // _DAY} days old; sessions are taken up to {settings.max_age_days} days"
+        return Verdict(thread=thread, reason="too old", text=text)
+    return Verdict(thread=thread)
+
+
+def judge_all(standings: Sequence[Standing], settings: RolloutsSettings, *, now: int, current: str = "") -> list[Verdict]:
+    """A verdict for each session, newest first. Only so many as the scan allows are looked at; those up to date do not count towards it."""
+    ordered = sorted(standings, key=lambda each: (-(newest(each.thread, now) or now), each.thread.id))
+    looked, verdicts = 0, []
+    for standing in ordered:
+        if not standing.up_to_date:
+            looked += 1
+        if looked > settings.scan and not standing.up_to_date:
+            text = f"{settings.scan} newer sessions come first"
+            verdicts.append(Verdict(thread=standing.thread, reason="beyond the scan", text=text))
+        else:
+            verdicts.append(judge(standing, settings, now=now, current=current))
+    return verdicts
+
+
+def newest(thread: Thread, now: int) -> int | None:
+    """When something happened in the session last, in seconds since the epoch; None where its times lie more than a day ahead and tell nothing."""
+    moments = (thread.updated, thread.modified_ns // _NANOSECONDS)
+    for moment in moments:
+        if moment <= now:
+            return moment
+    return now if min(moments) <= now + _DAY else None
+
+
+def _hours(seconds: int) -> str:
+    return f"{seconds // 3_600} hours" if seconds >= 2 * 3_600 else f"{seconds // 60} minutes"

@@ -1,0 +1,1 @@
+"""Stage one at work on one session."""

@@ -1,0 +1,130 @@
+"""The folder of memories: read whole, with every link refused, and changed in one recorded step that a kill cannot halve (RO-5, SF-4).
+
+A change is first written down beside the folder with all its bytes, then made file by file, each compared with what it was made from. Whoever comes
+after a kill finishes it. A file that somebody else changed meanwhile stays as they left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.errors import StoreError, WriteConflict
+from memorist.ports import Files
+from memorist.rollouts.notes import new_note
+from memorist.store.files import discard, exchange, present
+
+MOST_FILES = 20_000
+"""Files below the folder that are looked at: 256 sessions have a summary each, and skills and notes come to hundreds."""
+MAX_FILE = 1_000_000
+"""Bytes of a file that is read: a fork may read and change no larger one (`forks.hands`)."""
+
+
+class Tree(Struct, frozen=True):
+    """The Markdown files of the folder by path, and what was passed over, with the reason."""
+
+    files: dict[str, bytes]
+    passed: tuple[str, ...] = ()
+
+
+class Swap(Struct, frozen=True, kw_only=True):
+    """A change under way."""
+
+    before: dict[str, bytes | None]
+    """None for a file that is not there."""
+    after: dict[str, bytes | None]
+    accepted: dict[str, bytes]
+    """The whole folder as it is to be accepted."""
+
+
+def read_folder(files: Files, folder: Path) -> Tree:
+    """The files of the folder; none where it is missing. Hidden ones are no part of it. Raises StoreError when it is a link or a link is in it."""
+    if not refuse_link(files, folder):
+        return Tree({})
+    found = files.scan(folder, limit=MOST_FILES)
+    links = [name for name, each in found if each.is_link]
+    if links:
+        shown = ", ".join(links[:3])
+        raise StoreError(f"there are links in {folder} ({shown}); remove them: memories are not read or written through links")
+    kept: dict[str, bytes] = {}
+    passed = []
+    for name, each in found:
+        if not name.endswith(".md") or not each.is_file:
+            continue
+        if each.size > MAX_FILE:
+            passed.append(f"{name}: {each.size:,} bytes, more than are read ({MAX_FILE:,})")
+            continue
+        data = present(files, folder / name)
+        if data is not None:
+            kept[name] = data
+    return Tree(kept, tuple(passed))
+
+
+def refuse_link(files: Files, folder: Path) -> bool:
+    """Whether the folder is there. Raises StoreError when it is a link or a file."""
+    facts = files.facts(folder)
+    if facts is not None and (facts.is_link or not facts.is_folder):
+        raise StoreError(f"{folder} is no folder of its own but a link or a file; move it away, so that memories are written nowhere else")
+    return facts is not None
+
+
+def take_note(files: Files, folder: Path, text: str, *, now: str, place: str) -> str:
+    """Write a note that the user asked for; it is shown from now on. Gives its path. `now` is RFC 3339. Raises StoreError."""
+    path, data = new_note(text, now=now, place=place)
+    stem = path.removesuffix(".md")
+    number = 1
+    while not files.create(folder / path, data):
+        number += 1
+        path = f"{stem}-{number}.md"
+    return path
+
+
+def begin(files: Files, folder: Path, journal: Path, swap: Swap) -> None:
+    """Record the change. Raises WriteConflict, and changes nothing, when the folder is not as the change was made from; StoreError."""
+    for path, before in swap.before.items():
+        if present(files, folder / path) != before:
+            raise WriteConflict(f"{folder / path} was changed by somebody else meanwhile; nothing was written, try again later")
+    files.write(journal, msgspec.json.encode(swap))
+
+
+def finish(files: Files, folder: Path, journal: Path) -> Mapping[str, bytes] | None:
+    """Make the recorded change, wherever it was broken off, and give the state that is to be accepted; None when there is none.
+
+    A file that is neither as before nor as after was changed by somebody else since: it is left, and what is accepted of it is the state before, so
+    that the other's change is seen as one. The record stays until `forget_swap`. Raises StoreError.
+    """
+    data = present(files, journal)
+    if data is None:
+        return None
+    try:
+        swap = msgspec.json.decode(data, type=Swap)
+    except msgspec.DecodeError:  # not written by us in whole: the change had not begun
+        discard(files, journal)
+        return None
+    accepted = dict(swap.accepted)
+    for path, after in swap.after.items():
+        before = swap.before.get(path)
+        if not _changed(files, folder / path, before, after):
+            accepted.pop(path, None)
+            accepted |= {} if before is None else {path: before}
+    return accepted
+
+
+def _changed(files: Files, path: Path, before: bytes | None, after: bytes | None) -> bool:
+    """Whether the file is as it is to be, after the change was made where it was still as before."""
+    now = present(files, path)
+    if now != before or before == after:
+        return now == after
+    try:
+        exchange(files, path, before, after)
+    except WriteConflict:
+        return False
+    return True
+
+
+def forget_swap(files: Files, journal: Path) -> None:
+    """The change is accepted. Raises StoreError."""
+    discard(files, journal)

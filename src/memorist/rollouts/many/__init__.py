@@ -1,0 +1,1 @@
+"""Workers on several machines, who share a database and a task queue."""

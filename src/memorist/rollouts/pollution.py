@@ -1,0 +1,37 @@
+"""Whether a session took in content from outside: from the web or from an MCP server (RO-9; codex.md section 1.8). Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memorist.core.messages import Message, ToolUse, Unknown
+
+_MCP = re.compile(r"mcp__|mcp[-_.:/]", re.IGNORECASE)
+_WEB = frozenset(
+    {
+        "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "web_search_20250305", "web_fetch_20250910", "tool_search",
+        "tool_search_call", "tool_search_output", "tool_search_call_output", "web_search_tool_result", "web_fetch_tool_result",
+        "mcp_call", "mcp_tool_use", "mcp_tool_result", "list_mcp_resources", "read_mcp_resource", "listmcpresourcestool",
+        "readmcpresourcetool", "google_web_search", "fetch_url", "browser", "open_url",
+    }
+)  # fmt: skip
+"""Names of tools and of items of both families, in small letters."""
+
+
+def pollutes(message: Message) -> bool:
+    """Whether a message calls for such content or brings it."""
+    return any(_is_outside(block) for block in message.blocks)
+
+
+def _is_outside(block: object) -> bool:
+    match block:
+        case ToolUse(name=name, namespace=namespace):
+            return _named(name) or _named(namespace or "")
+        case Unknown(raw=raw):
+            return any(isinstance(raw.get(key), str) and _named(raw[key]) for key in ("type", "name", "namespace"))
+        case _:
+            return False
+
+
+def _named(name: str) -> bool:
+    return name.lower() in _WEB or _MCP.match(name) is not None

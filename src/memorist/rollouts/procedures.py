@@ -1,0 +1,124 @@
+"""Drafts of skills from what two or more sessions did alike: the same commands in the same order, in one place (RO-6, SK-3). Pure.
+
+Only what the summaries name as key steps counts. A draft says that it is one; it stands below the memory folder, which is no place where skills are
+looked for, and a person decides what becomes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, groupby, islice
+
+import yaml
+from msgspec import Struct
+
+from memorist.rollouts.merging import key_of
+from memorist.rollouts.places import place
+from memorist.safety.data import neutralise
+from memorist.safety.hidden import visible
+from memorist.safety.orders import signs_of_orders
+from memorist.safety.secrets import redact
+from memorist.session_memory.sections import STRUCTURAL_MARK
+from memorist.skills.skillify import name_from
+from memorist.store.thread import Extracted
+
+SKILLS = "skills/"
+STEPS = 3
+"""Commands that make a procedure; two in a row are a habit."""
+MOST = 20
+"""Drafts at most, the ones with most sessions behind them."""
+DRAFT = "memorist-draft"
+"""Key of the header that says so."""
+_PAIRS = 2_000
+"""Pairs of tasks that are compared."""
+_TASK = re.compile(r"^## Task \d+\s*:?[ \t]*(.*)$", re.MULTILINE)
+_STEPS = re.compile(r"^Key steps:[ \t]*\n((?:[-*] .*\n?|[ \t]+\S.*\n?)+)", re.MULTILINE)
+_COMMAND = re.compile(r"`([^`\n]{2,200})`(?! failed)")
+_WORD = re.compile(r"[a-z][\w.-]* \S")
+
+
+class Trail(Struct, frozen=True, kw_only=True):
+    """The commands of one task, in order."""
+
+    place: str
+    thread: str
+    title: str
+    commands: tuple[str, ...]
+
+
+def trails(row: Extracted) -> list[Trail]:
+    """The tasks of a session's summary with their commands; a word without arguments, such as a file, is none."""
+    text = row.rollout_summary.replace("\r\n", "\n")
+    starts = list(_TASK.finditer(text))
+    found = []
+    for at, start in enumerate(starts):
+        body = text[start.end() : starts[at + 1].start() if at + 1 < len(starts) else len(text)]
+        steps = _STEPS.search(body + "\n")
+        spans = _COMMAND.findall(steps[1]) if steps else []
+        commands = tuple(dict.fromkeys(" ".join(span.split()) for span in spans if _WORD.match(span) and "…" not in span))
+        if len(commands) >= STEPS:
+            found.append(Trail(place=place(row, "repository"), thread=row.thread, title=start[1].strip(), commands=commands[:40]))
+    return found
+
+
+def procedures(rows: Sequence[Extracted], paths: Mapping[str, str]) -> dict[str, bytes]:
+    """The drafts by path. The same sessions give the same bytes."""
+    known = sorted((trail for row in rows for trail in trails(row)), key=lambda trail: (trail.place, trail.thread, trail.title))
+    found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
+    for first, second in islice(_pairs(known), _PAIRS):
+        same = common(first.commands, second.commands)
+        if len(same) >= STEPS:
+            found.setdefault((first.place, same), {}).update({first.thread: first.title, second.thread: second.title})
+    ranked = sorted(found.items(), key=lambda pair: (-len(pair[1]), -len(pair[0][1]), pair[0]))
+    files: dict[str, bytes] = {}
+    for (where, commands), sessions in ranked:
+        kept = {key_of(command) for path in files.values() for command in _COMMAND.findall(path.decode())}
+        if len(files) < MOST and not all(key_of(command) in kept for command in commands):
+            path, text = _draft(where, commands, sessions, paths)
+            if not signs_of_orders(text) and path not in files:
+                files[path] = text.encode("utf-8", "replace")
+    return files
+
+
+def _pairs(known: Sequence[Trail]) -> Iterator[tuple[Trail, Trail]]:
+    """Tasks of two sessions in one place that have commands enough in common to be worth a comparison."""
+    for _, trails_there in groupby(known, key=lambda trail: trail.place):
+        for first, second in combinations(trails_there, 2):
+            if first.thread != second.thread and len(set(first.commands) & set(second.commands)) >= STEPS:
+                yield first, second
+
+
+def common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """The longest sequence of commands that stand in both, in this order."""
+    lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for at, command in enumerate(first, 1):
+        for other, against in enumerate(second, 1):
+            longer = lengths[at - 1][other - 1] + 1 if command == against else 0
+            lengths[at][other] = max(longer, lengths[at - 1][other], lengths[at][other - 1])
+    found: list[str] = []
+    at, other = len(first), len(second)
+    while at and other:
+        if lengths[at][other] == lengths[at - 1][other]:
+            at -= 1
+        elif lengths[at][other] == lengths[at][other - 1]:
+            other -= 1
+        else:
+            found.append(first[at - 1])
+            at, other = at - 1, other - 1
+    return tuple(reversed(found))
+
+
+def _draft(where: str, commands: Sequence[str], sessions: Mapping[str, str], paths: Mapping[str, str]) -> tuple[str, str]:
+    title = " ".join(next(iter(sessions.values())).split())[:120] or "A procedure"
+    name = name_from(title)
+    about = f"Draft, found by rule: what {len(sessions)} sessions in {where} did alike ({title})."
+    head = yaml.safe_dump({"name": name, "description": _clean(about), DRAFT: True}, sort_keys=False, allow_unicode=True, width=10_000)
+    lines = [STRUCTURAL_MARK, f"# {title}", "", "A draft from past sessions: check it before you rely on it.", "", "## Steps", ""]
+    lines += [f"{at}. `{command}`" for at, command in enumerate(commands, 1)]
+    lines += ["", "## Where it comes from", "", *(f"- {paths.get(thread, thread)}: {said}" for thread, said in sorted(sessions.items()))]
+    return f"{SKILLS}{name}/SKILL.md", f"---\n{head}---\n{_clean(chr(10).join(lines))}\n"
+
+
+def _clean(text: str) -> str:
+    return redact(neutralise(visible(text))).text

@@ -1,0 +1,299 @@
+"""The raw memory that stage one leaves of a session: values, their text, and the values again from a text that a model or a person wrote. Pure.
+
+The layout is the published one (codex.md section 1.7): a header, then a block per task with four lists. What memorist adds stands where a reader
+of that layout passes over it: a line `scope:` per task, and in brackets before each entry how it is proven, its day and where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.front_matter import Document, join, split, with_values
+from memorist.rollouts.one_line import line
+
+Outcome = Literal["success", "partial", "uncertain", "fail"]
+Scope = Literal["global", "repository", "directory"]
+"""Where a fact holds (RO-7): everywhere, in the repository of the session, or in its folder only."""
+Proof = Literal["said", "proved", "inferred"]
+"""The user said it; the structure of the session proves it (an exit status, a changed file); or a model concluded it."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+PROOFS: tuple[Proof, ...] = get_args(Proof)
+REPORTED = "The agent reported: "
+"""Before the agent's own last words: what nobody checked."""
+UNKNOWN = "unknown"
+"""The folder of a session that names none."""
+
+MAX_ENTRY = 2_000
+"""Characters of one entry; a longer one is cut."""
+MAX_KEYWORDS = 40
+MAX_ENTRIES = 200
+"""Entries of one list of a task."""
+MAX_TASKS = 300
+
+
+class Bullet(Struct, frozen=True, kw_only=True):
+    """One thing a session taught, in one line."""
+
+    text: str
+    proof: Proof = "inferred"
+    date: str = ""
+    """The day it was said or seen, ISO 8601; empty where the session has no times."""
+    evidence: str = ""
+    """Where it stands in the session, such as `line 120`; empty where that is not known."""
+    scope: Scope | None = None
+    """Where it holds, if that is another scope than its task's."""
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """One thing the user wanted, and what it left behind."""
+
+    name: str
+    group: str = ""
+    """What it belongs to: a project, a part of it, a kind of work."""
+    outcome: Outcome = "uncertain"
+    scope: Scope = "repository"
+    cwd: str = UNKNOWN
+    preferences: tuple[Bullet, ...] = ()
+    knowledge: tuple[Bullet, ...] = ()
+    failures: tuple[Bullet, ...] = ()
+    references: tuple[Bullet, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+class RawMemory(Struct, frozen=True, kw_only=True):
+    """What stage one made of a session."""
+
+    description: str = ""
+    task_group: str = ""
+    outcome: Outcome = "uncertain"
+    cwd: str = UNKNOWN
+    keywords: tuple[str, ...] = ()
+    tasks: tuple[Task, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.description or self.tasks)
+
+
+SECTIONS = {
+    "preferences": "Preference signals",
+    "knowledge": "Reusable knowledge",
+    "failures": "Failures and how to do differently",
+    "references": "References",
+}
+"""The four lists of a task, by field, in their order."""
+
+_TASK = re.compile(r"#{1,6}\s*task\b\s*\d*\s*[:.–—-]*\s*(.*)", re.IGNORECASE)
+_KEY = re.compile(r"(?:[-*]\s+)?\**(task|task_group|task_outcome|outcome|scope|cwd|keywords)\**\s*:(?:\s+|$|\*)(.*)", re.IGNORECASE)
+_ENTRY = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+(.*)")
+_MARK = re.compile(r"\[([^\]\[]{1,200})\]\s*(.*)")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_NOT_POINTER = re.compile(r"[^\w .,:#/@+-]")
+_TITLES = {title.casefold(): field for field, title in SECTIONS.items()}
+_OTHER_TITLES = {"user preferences": "preferences", "reference": "references"} | {field: field for field in SECTIONS}
+_OUTCOME_WORDS: dict[str, Outcome] = {
+    "succeeded": "success", "successful": "success", "done": "success", "failed": "fail", "failure": "fail", "partially": "partial",
+}  # fmt: skip
+
+
+def tidy(raw: RawMemory) -> RawMemory:
+    """The same in the form that its text can hold: one line per entry, no control characters, nothing empty, nothing beyond the limits."""
+    return RawMemory(
+        description=line(raw.description),
+        task_group=line(raw.task_group),
+        outcome=raw.outcome,
+        cwd=line(raw.cwd) or UNKNOWN,
+        keywords=_words(raw.keywords),
+        tasks=tuple(task for each in raw.tasks[:MAX_TASKS] if (task := _tidy_task(each)) is not None),
+    )
+
+
+def _words(words: Iterable[str]) -> tuple[str, ...]:
+    """Keywords: each once, none with a comma."""
+    found = dict.fromkeys(word for each in words for part in each.split(",") if (word := line(part, 80).strip("[]\"' ")))
+    return tuple(found)[:MAX_KEYWORDS]
+
+
+def _tidy_task(task: Task) -> Task | None:
+    lists = {
+        field: tuple(bullet for each in getattr(task, field) if (bullet := _tidy_bullet(each)) is not None)[:MAX_ENTRIES]
+        for field in SECTIONS
+    }
+    name = line(task.name)
+    if not name and not any(lists.values()):
+        return None
+    made = replace(task, name=name, group=line(task.group), cwd=line(task.cwd) or UNKNOWN, keywords=_words(task.keywords))
+    return replace(made, **lists)
+
+
+def _tidy_bullet(bullet: Bullet) -> Bullet | None:
+    text = line(bullet.text, MAX_ENTRY)
+    if not text:
+        return None
+    date = bullet.date if _DAY.fullmatch(bullet.date) and bullet.date.isascii() else ""
+    return replace(bullet, text=text, date=date, evidence=_pointer(bullet.evidence))
+
+
+def _pointer(text: str) -> str:
+    found = " ".join(_NOT_POINTER.sub(" ", line(text, 80)).split())
+    return "" if found.casefold() in (*PROOFS, *SCOPES) or _DAY.fullmatch(found) else found
+
+
+def render(raw: RawMemory) -> str:
+    """The text of a raw memory; empty for one that says nothing."""
+    raw = tidy(raw)
+    if raw.empty:
+        return ""
+    names = "; ".join(task.name for task in raw.tasks if task.name)
+    header = {
+        "description": raw.description,
+        "task": line(names),
+        "task_group": raw.task_group,
+        "task_outcome": raw.outcome,
+        "cwd": raw.cwd,
+        "keywords": ", ".join(raw.keywords),
+    }
+    header = {key: value for key, value in header.items() if value}
+    blocks = [_task_text(number, task) for number, task in enumerate(raw.tasks, 1)]
+    return join(Document(with_values(None, header), "\n" + "\n".join(blocks)))
+
+
+def _task_text(number: int, task: Task) -> str:
+    values = {
+        "task": task.name,
+        "task_group": task.group,
+        "task_outcome": task.outcome,
+        "scope": task.scope,
+        "cwd": task.cwd,
+        "keywords": ", ".join(task.keywords),
+    }
+    lines = [f"### Task {number}", "", *(f"{key}: {value}" for key, value in values.items() if value), ""]
+    for field, title in SECTIONS.items():
+        if bullets := getattr(task, field):
+            lines += [f"{title}:", *(f"- {mark(bullet)} {bullet.text}" for bullet in bullets), ""]
+    return "\n".join(each.rstrip() for each in lines)
+
+
+def mark(bullet: Bullet) -> str:
+    """What stands in brackets before an entry: how it is proven, its scope if that is its own, its day, where it stands."""
+    return f"[{'; '.join(filter(None, (bullet.proof, bullet.scope, bullet.date, bullet.evidence)))}]"
+
+
+def parse(text: str) -> RawMemory:
+    """The raw memory of a text. Never fails: what the layout does not name becomes an entry, an unknown word of outcome or scope the usual one."""
+    document = split(_unfenced(text))
+    front = document.front
+    values = {entry.key: entry.raw.partition(":")[2] for entry in front.entries} | front.values if front else {}
+    tasks = _tasks(document.body.splitlines())
+    keywords = values.get("keywords")
+    return tidy(
+        RawMemory(
+            description=_value(values.get("description")),
+            task_group=_value(values.get("task_group")),
+            outcome=outcome_of(_value(values.get("task_outcome") or values.get("outcome"))),
+            cwd=_value(values.get("cwd")),
+            keywords=tuple(map(_value, keywords)) if isinstance(keywords, list) else (_value(keywords),),
+            tasks=tasks,
+        )
+    )
+
+
+def _value(found: object) -> str:
+    if isinstance(found, list):
+        return "; ".join(each for each in found if isinstance(each, str))
+    return found if isinstance(found, str) else ""
+
+
+def _unfenced(text: str) -> str:
+    """A text without blank lines before it, and without a fence of code around all of it, which models like to put there."""
+    plain = text.strip()
+    if plain.startswith("```") and plain.endswith("```") and "\n" in plain:
+        return plain[plain.index("\n") + 1 : -3]
+    return plain
+
+
+def outcome_of(text: str) -> Outcome:
+    """An outcome from what somebody wrote; `uncertain` for what is none."""
+    first = re.split(r"[^a-z]+", text.strip("`*\"' ").casefold(), maxsplit=1)[0]
+    return next((each for each in OUTCOMES if each == first), _OUTCOME_WORDS.get(first, "uncertain"))
+
+
+def scope_of(text: str) -> Scope:
+    """A scope from what somebody wrote; the repository for what is none."""
+    return next((each for each in SCOPES if each == text.strip("`*\"' ").casefold()), "repository")
+
+
+class _Block:
+    """A task while its lines are read."""
+
+    def __init__(self, name: str = "") -> None:
+        self.values: dict[str, str] = {"task": name}
+        self.lists: dict[str, list[str]] = {field: [] for field in SECTIONS}
+        self.field = ""
+
+    def take(self, text: str) -> None:
+        """Take in one line."""
+        plain = text.strip()
+        title = plain.strip("#*_ ").rstrip(":").strip("*_ ").casefold()
+        field = _TITLES.get(title) or (_OTHER_TITLES.get(title) if plain.rstrip("* ").endswith(":") or plain.startswith("#") else None)
+        key = None if self.field else _KEY.fullmatch(plain)
+        if not plain:
+            return
+        if field and not plain.startswith("- "):
+            self.field = field
+        elif key:
+            self.values[key[1].casefold()] = key[2]
+        else:
+            self._entry(text, plain)
+
+    def _entry(self, text: str, plain: str) -> None:
+        found = _ENTRY.fullmatch(plain)
+        into = self.lists[self.field or "knowledge"]
+        if found is None and into and text[:1].isspace():
+            into[-1] += f" {plain}"
+        else:
+            into.append(found[1] if found else plain)
+
+    def task(self) -> Task:
+        """The task of the lines so far."""
+        values = self.values
+        lists = {field: tuple(map(_bullet, entries)) for field, entries in self.lists.items()}
+        return Task(
+            name=values["task"],
+            group=values.get("task_group", ""),
+            outcome=outcome_of(values.get("task_outcome") or values.get("outcome", "")),
+            scope=scope_of(values.get("scope", "")),
+            cwd=values.get("cwd", ""),
+            keywords=(values.get("keywords", ""),),
+            **lists,
+        )
+
+
+def _tasks(lines: Iterable[str]) -> tuple[Task, ...]:
+    blocks = [_Block()]
+    for text in lines:
+        if found := _TASK.fullmatch(text.strip()):
+            blocks.append(_Block(found[1].strip("* ")))
+        else:
+            blocks[-1].take(text)
+    return tuple(block.task() for block in blocks)
+
+
+def _bullet(text: str) -> Bullet:
+    found = _MARK.match(text)
+    parts = [part.strip() for part in found[1].split(";")] if found else []
+    proof = next((each for each in PROOFS if parts and each == parts[0].casefold()), None)
+    if found is None or proof is None:
+        return Bullet(text=text)
+    scope = next((each for each in SCOPES for part in parts[1:] if each == part), None)
+    date = next((part for part in parts[1:] if _DAY.fullmatch(part)), "")
+    rest = " ".join(part for part in parts[1:] if part not in (scope, date))
+    return Bullet(text=text[found.start(2) :], proof=proof, scope=scope, date=date, evidence=rest)

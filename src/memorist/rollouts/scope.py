@@ -1,0 +1,32 @@
+"""Where what a session taught holds (RO-7): in its repository or folder, and everywhere only where the person's own words say so. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memorist.auto_memory.said_kinds import kind_of
+from memorist.rollouts.raw_memory import Scope
+from memorist.store.thread import Thread
+
+_EVERYWHERE = re.compile(
+    r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
+    r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
+    re.IGNORECASE,
+)
+
+_WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
+
+
+def holds_everywhere(words: str) -> bool:
+    """Whether the person's words are about the person, or about all projects."""
+    return kind_of(words) == "user" or _EVERYWHERE.search(words) is not None
+
+
+def project_of(thread: Thread) -> str:
+    """The name of the project: the last part of its root, of a worktree's that of the repository it stands in."""
+    return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
+
+
+def own_scope(thread: Thread) -> Scope:
+    """The repository, or, of a folder that belongs to none, that folder."""
+    return "directory" if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch else "repository"

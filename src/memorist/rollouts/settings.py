@@ -1,0 +1,49 @@
+"""The settings of rollout memory."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which sessions become memory, and how much work that may be. Whether it is done by itself is `long_term`.
+
+    Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9.
+    """
+
+    form: Literal["full", "lean"] = "full"
+    """`full` keeps MEMORY.md, memory_summary.md and skills; `lean` one summary under `lean_bytes`."""
+    model: str = ""
+    """Model of stage one; empty for the one of background work (`model`)."""
+    consolidation_model: str = ""
+    """Model of stage two; empty for that of stage one."""
+    max_age_days: int = 10
+    """Sessions older than that are not looked at by themselves."""
+    min_idle_hours: int = 6
+    """Hours since a session's newest message before it counts as finished."""
+    sources: tuple[str, ...] = ("", "cli", "vscode", "sdk-cli", "memorist")
+    """Who may have run a session; sub-agents and internal sessions never count."""
+    scan: int = 5_000
+    """Newest sessions looked at in one scan."""
+    running: int = 2
+    """Sessions that are extracted at the same time, over all processes."""
+    lease_seconds: int = 3_600
+    """A claim without a sign of life lasts that long."""
+    retries: int = 3
+    """Attempts at a session before it waits for a newer version of it or for the user."""
+    retry_seconds: int = 3_600
+    """Wait after a failed attempt."""
+    cooldown_hours: int = 6
+    """Wait after a consolidation that succeeded."""
+    consolidated: int = 256
+    """Sessions consolidated at most."""
+    unused_days: int = 30
+    """A session that was neither used nor changed for that long is not consolidated any more, and its extract is removed in time."""
+    summary_tokens: int = 2_500
+    """Tokens of the summary that are shown, cut by whole entries."""
+    lean_bytes: int = 10_000
+    """Bytes of the summary in the lean form."""
+    pollutes: bool = False
+    """True leaves out sessions that took in content from the web or from MCP servers."""

@@ -1,0 +1,1 @@
+"""Recorded sessions found where agents keep them."""

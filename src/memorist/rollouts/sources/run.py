@@ -1,0 +1,273 @@
+"""Session files found where Claude Code, Codex and memorist keep them, or below folders that the caller names. Read in place, never changed.
+
+A file that is as it was when it was last looked at is not opened. What cannot become memory is reported with its reason, never passed over in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.place.run import project_root
+from memorist.errors import UnreadableSession
+from memorist.formats.recognise import recognise
+from memorist.formats.recorded import Line
+from memorist.ports import Files
+from memorist.rollouts.sources.facts import Facts, facts, last_mode, newest_time
+from memorist.store.layout import Layout
+from memorist.store.lines import LineFile
+from memorist.store.thread import Thread
+
+LARGEST = 4_000_000_000
+"""Bytes of the largest file that is read: four times the largest that was ever reported by users (codex.md part 7)."""
+TAIL = 64 * 1024
+"""Bytes at the end of a file that are looked through for its newest time."""
+DEEPEST = 12
+"""Folders below a root that are gone into; the deepest layout of a client has five."""
+_FIRST = 4096
+_BEGIN_LINE = 8 * 1024 * 1024
+"""Bytes of the longest line that is taken while a file's beginning is read."""
+_FORMATS: dict[str, Literal["claude_code", "codex", "memorist"]] = {"claude_code": "claude_code", "codex": "codex", "memorist": "memorist"}
+_NEVER = frozenset({"tool-results", ".git", "node_modules"})
+"""Folders that hold no sessions and may be large."""
+_COMPRESSED = (b"\x28\xb5\x2f\xfd",)
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", *_COMPRESSED)
+
+
+class Place(Struct, frozen=True):
+    """A folder that is searched. `named` by the caller: every file below it is looked at; else only those with a client's endings."""
+
+    folder: Path
+    named: bool = False
+
+
+class Passed(Struct, frozen=True, kw_only=True):
+    """A file that does not become a thread, and why, in one clause. Size and time as `Thread` has them, to know it again."""
+
+    path: str
+    why: str
+    size: int = 0
+    modified_ns: int = 0
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What a search found: new and changed threads, everything that was left out, and how many files are as they were."""
+
+    threads: tuple[Thread, ...] = ()
+    passed: tuple[Passed, ...] = ()
+    unchanged: int = 0
+
+
+def usual_places(layout: Layout, home: Path, environment: Mapping[str, str]) -> list[Place]:
+    """Where Claude Code, Codex and memorist keep their sessions for this user."""
+    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+    return [Place(claude / "projects"), Place(codex / "sessions"), Place(codex / "archived_sessions"), Place(layout.projects)]
+
+
+def find(places: Sequence[Place], known: Iterable[Thread | Passed] = ()) -> Found:
+    """Look through the places. `known` are the threads and left-out files of earlier searches; unchanged ones are not opened.
+
+    Of copies of one session the newest counts, of equally new ones the longest; the others are reported. Never raises for what it finds.
+    """
+    before = {each.path: each for each in known}
+    new: list[Thread | Passed] = []
+    unchanged: list[Thread | Passed] = []
+    for path, found, why in _files(places):
+        old = before.get(path)
+        if found is None:
+            new.append(Passed(path=path, why=why))
+        elif old is not None and (old.size, old.modified_ns) == (found.st_size, found.st_mtime_ns):
+            unchanged.append(old)
+        else:
+            new.append(_looked(path, found))
+    kept, copies = without_copies(
+        [each for each in new if isinstance(each, Thread)], [each for each in unchanged if isinstance(each, Thread)]
+    )
+    passed = [each for each in (*unchanged, *new) if isinstance(each, Passed)]
+    return Found(threads=tuple(kept), passed=(*passed, *copies), unchanged=len(unchanged))
+
+
+def remembered(path: Path) -> tuple[Passed, ...]:
+    """What earlier searches left out, as `remember` wrote it; nothing where that is lost, and the files are looked at anew."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=tuple[Passed, ...])
+    except (OSError, msgspec.DecodeError):
+        return ()
+
+
+def remember(files: Files, path: Path, passed: Sequence[Passed]) -> None:
+    """Write down what was left out, so that sub-agents' files and the like are not opened again. Raises StoreError."""
+    files.write(path, msgspec.json.encode([each for each in passed if each.modified_ns]))
+
+
+def without_copies(threads: Sequence[Thread], known: Sequence[Thread]) -> tuple[list[Thread], list[Passed]]:
+    """The new threads that are the newest, or the longest, of their id, and the copies among them; `known` are those that stand already."""
+    best: dict[str, Thread] = {}
+    for thread in (*known, *threads):
+        other = best.get(thread.id)
+        if other is None or _rank(thread) > _rank(other):
+            best[thread.id] = thread
+    kept = [thread for thread in threads if best[thread.id] is thread]
+    copies = [
+        Passed(
+            path=thread.path,
+            why=f"the same session stands newer in {best[thread.id].path}",
+            size=thread.size,
+            modified_ns=thread.modified_ns,
+        )
+        for thread in threads
+        if best[thread.id] is not thread
+    ]
+    return kept, copies
+
+
+def _rank(thread: Thread) -> tuple[int, int, bool, str]:
+    return thread.updated, thread.size, "archived" not in thread.path, thread.path
+
+
+def _files(places: Sequence[Place]) -> Iterator[tuple[str, os.stat_result | None, str]]:
+    """Path and facts of each regular file; without facts, and with the reason, for what is none."""
+    seen: set[str] = set()
+    for place in places:
+        root = os.path.realpath(place.folder)
+        waiting = [(root, 0)]
+        while waiting:
+            folder, depth = waiting.pop()
+            if folder in seen:
+                continue
+            seen.add(folder)
+            listed, why = _listed(folder)
+            if why:
+                yield folder, None, why
+            for entry in listed:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting += [(entry.path, depth + 1)] if depth < DEEPEST and entry.name not in _NEVER else []
+                elif _is_candidate(entry.name, place):
+                    yield from _entry(entry, root)
+
+
+def _listed(folder: str) -> tuple[list[os.DirEntry[str]], str]:
+    """What a folder holds, by name; or why it cannot be listed. One that is not there holds nothing; a file named as a folder holds itself."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name), ""
+    except FileNotFoundError:
+        return [], ""
+    except NotADirectoryError:
+        with os.scandir(Path(folder).parent) as entries:
+            return [entry for entry in entries if entry.path == folder], ""
+    except OSError as error:
+        return [], f"the folder cannot be listed ({error.strerror or error})"
+
+
+def _is_candidate(name: str, place: Place) -> bool:
+    if place.named:
+        return not name.startswith(".")
+    return name.endswith((".jsonl", ".jsonl.zst")) and name not in ("events.jsonl", "inserts.jsonl", "history.jsonl")
+
+
+def _entry(entry: os.DirEntry[str], root: str) -> Iterator[tuple[str, os.stat_result | None, str]]:
+    path = entry.path
+    try:
+        found = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            target = os.path.realpath(path)
+            inside = target.startswith(root + os.sep)
+            yield path, None, "it is a link to a file that is read itself" if inside else "it is a link that leads out of the folder"
+        elif not stat.S_ISREG(found.st_mode):
+            yield path, None, "it is no regular file"
+        else:
+            yield path, found, ""
+    except FileNotFoundError:
+        return  # it went while we looked
+    except OSError as error:
+        yield path, None, f"it cannot be looked at ({error.strerror or error})"
+
+
+def _looked(path: str, found: os.stat_result) -> Thread | Passed:
+    """The thread of a file, from its beginning and its end."""
+    why = ""
+    try:
+        if found.st_size > LARGEST:
+            why = f"it is larger than {LARGEST:,} bytes"
+        elif not _may_be_text(path):
+            recognise([Line(1, _first(path))])
+        else:
+            told = facts(LineFile(Path(path), _BEGIN_LINE))
+            why = told.why_not
+            if not why:
+                return _thread(path, found, told)
+    except UnreadableSession as error:
+        why = str(error)
+    except OSError as error:
+        why = f"it cannot be read ({error.strerror or error})"
+    return Passed(path=path, why=why or "it is no session", size=found.st_size, modified_ns=found.st_mtime_ns)
+
+
+def _first(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(_FIRST)
+
+
+def _may_be_text(path: str) -> bool:
+    """Whether a file begins as a session does: with an object, a mark of an encoding, or compressed."""
+    first = _first(path)
+    return first.startswith(_MARKS) or first.lstrip(b"\0 \t\r\n")[:1] == b"{" or b"\n" in first
+
+
+def _thread(path: str, found: os.stat_result, told: Facts) -> Thread:
+    head = told.head
+    tail = _tail(path, found.st_size)
+    newest = newest_time(tail)
+    return Thread(
+        id=head.session or hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32],
+        path=path,
+        format=_FORMATS[head.format],
+        size=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        updated=int(newest if newest is not None else found.st_mtime),
+        cwd=head.cwd,
+        repository=repository(head.cwd) if head.cwd else "",
+        branch=head.branch,
+        source=told.source,
+        first_words=told.first_words,
+        mode=last_mode(tail) or told.mode,
+    )
+
+
+@lru_cache(maxsize=4096)
+def repository(cwd: str) -> str:
+    """The root of the repository that a session's folder is part of; the folder itself where it is in none, or is not on this machine."""
+    try:
+        return str(project_root(Path(cwd))) if Path(cwd).is_dir() else cwd
+    except (OSError, ValueError):
+        return cwd
+
+
+def _tail(path: str, size: int) -> bytes:
+    """The end of a file; of a compressed one the end of what it holds."""
+    with Path(path).open("rb") as file:
+        if file.read(4).startswith(_COMPRESSED):
+            return _last_lines(path)
+        file.seek(max(0, size - TAIL))
+        return file.read(TAIL)
+
+
+def _last_lines(path: str) -> bytes:
+    kept: list[bytes] = []
+    size = 0
+    for line in LineFile(Path(path), _BEGIN_LINE):
+        kept.append(line.data[-TAIL:])
+        size += len(kept[-1])
+        while size > TAIL and len(kept) > 1:
+            size -= len(kept.pop(0))
+    return b"".join(kept)

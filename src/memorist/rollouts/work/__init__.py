@@ -1,0 +1,1 @@
+"""One worker, and the jobs of one machine."""

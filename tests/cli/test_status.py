@@ -1,0 +1,209 @@
+"""`memorist status`, and what `memorist doctor` says of work that is at rest."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from memorist.cli import status as status_module
+from memorist.cli.main import commands
+from memorist.cli.status import Place, read_status
+from memorist.core.messages import Usage
+from memorist.forks.spec import ForkLimits, ForkSpec, NoTools, Outcome, Receipt
+from memorist.models.limits import RateNews
+from memorist.settings import Settings
+from memorist.spend.run import SpendGovernor, heard
+from memorist.spend.settings import SpendSettings
+from memorist.spend.status import Due, lines
+from memorist.store.database import open_database
+from memorist.store.layout import Layout
+from memorist.testing.clock import FrozenClock
+
+MODEL = "anthropic:claude-sonnet-5"
+NOON = 1_763_812_800.0
+"""2025-11-22 12:00 UTC."""
+
+TEXT = """\
+Background work on 2025-11-22 (days of UTC); the model is anthropic:claude-sonnet-5.
+
+kind            runs  requests   input  cache read  output   cost  changed  unchanged  failed  blocked
+session_memory     2         4  62,000     180,000   1,800  $0.61        1          0       1        0
+extraction         1       396       0           0       0  $0.00        1          0       0        2
+recall             1         2   1,000           0      10  $0.00        0          1       0        0
+all                4       402  63,000     180,000   1,810  $0.61        2          1       1        2
+
+The cost of 1 run is not known and not in the sum: the model has no price.
+
+caps of the day    used  reserved       left        cap
+requests            402         8         90        500
+tokens           82,810   200,000  4,717,190  5,000,000
+dollars            0.61      1.00       8.39      10.00
+minutes               1         2        237        240
+The day ends at midnight UTC, in 12 h.
+
+On hold:
+  openai:gpt-5: the provider of openai:gpt-5 refused a request (status 429); until 12:05 UTC, in 5 min
+
+At rest now:
+  dream: 402 of the day's 500 requests are used; dream may run up to 50 % of them; next at midnight UTC. (in 12 h)
+  consolidation: 402 of the day's 500 requests are used; consolidation may run up to 60 % of them; next at midnight UTC. (in 12 h)
+  rollouts: 402 of the day's 500 requests are used; rollouts may run up to 70 % of them; next at midnight UTC. (in 12 h)
+  extraction: 402 of the day's 500 requests are used; extraction may run up to 80 % of them; next at midnight UTC. (in 12 h)
+  magic_docs: 402 of the day's 500 requests are used; magic_docs may run up to 80 % of them; next at midnight UTC. (in 12 h)
+  recall: 402 of the day's 500 requests are used; recall may run up to 80 % of them; next at midnight UTC. (in 12 h)
+
+Blocked:
+  extraction, 2 times: 402 of the day's 500 requests are used; extraction may run up to 80 % of them; next at midnight UTC.
+
+Failed:
+  session_memory, once: The model could not be reached.
+
+Due:
+  rollouts: 3 sessions wait to be extracted (in 2 h)"""
+
+
+NOTHING = Usage()
+
+
+def receipt(label: str, requests: int, outcome: Outcome, *, cost: float | None = 0.0, usage: Usage = NOTHING, said: str = "") -> Receipt:
+    """A run of fifteen seconds at noon."""
+    return Receipt(
+        label=label,
+        why="w",
+        model=MODEL,
+        started=NOON,
+        seconds=15.0,
+        requests=requests,
+        usage=usage,
+        cost_usd=cost,
+        outcome=outcome,
+        said=said,
+    )
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """A home where some work was done, some runs, and some is blocked."""
+    made = open_database(Layout(tmp_path).database)
+    clock = FrozenClock(NOON)
+    books = SpendGovernor(made, "s", clock=clock, settings=SpendSettings())
+    big = Usage(input=30_000, cache_read=90_000, cache_write=1_000, output=900)
+    books.keep(receipt("session_memory", 2, Outcome.CHANGED, cost=0.61, usage=big))
+    books.keep(receipt("session_memory", 2, Outcome.FAILED, cost=None, said="The model could not be reached.", usage=big))
+    books.keep(receipt("recall", 2, Outcome.UNCHANGED, usage=Usage(input=1_000, output=10)))
+    books.keep(receipt("extraction", 396, Outcome.CHANGED))
+    books.keep(replace(receipt("session_memory", 1, Outcome.CHANGED, cost=1.0), started=NOON - 86_400))
+    for session in ("a", "b"):
+        SpendGovernor(made, session, clock=clock, settings=SpendSettings()).ask(spec("extraction"), MODEL)
+    SpendGovernor(made, "c", clock=clock, settings=SpendSettings()).ask(spec("session_memory"), MODEL)
+    heard(made, RateNews(model="openai:gpt-5", status=429, retry_after=300.0), now=NOON, settings=SpendSettings())
+    yield made
+    made.close()
+
+
+def spec(label: str) -> ForkSpec:
+    return ForkSpec(label=label, why="", instruction="", permission=NoTools(), limits=ForkLimits())
+
+
+def rollouts(place: Place) -> list[Due]:
+    return [Due(what="rollouts", why="3 sessions wait to be extracted", when=place.now + 7_200)]
+
+
+@pytest.mark.covers("SG-1", "OP-1")
+def test_the_status_says_what_ran_what_is_left_and_what_is_blocked_and_why(
+    database: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole page, and a place for those who know what is due."""
+    monkeypatch.setattr(status_module, "DUE", (rollouts,))
+    found = read_status(database, Settings(home=str(tmp_path), model=MODEL), NOON)
+
+    assert "\n".join(lines(found)) == TEXT
+
+
+@pytest.mark.covers("SG-1")
+def test_earlier_days_are_added_on_request(database: sqlite3.Connection, tmp_path: Path) -> None:
+    """Two days hold yesterday's run as well; the caps stay today's."""
+    settings = Settings(home=str(tmp_path), model=MODEL)
+    one, two = read_status(database, settings, NOON), read_status(database, settings, NOON, 2)
+
+    assert two.total.runs == one.total.runs + 1
+    assert (two.first, two.last) == ("2025-11-21", "2025-11-22")
+    assert two.caps == one.caps
+
+
+@pytest.mark.covers("SG-1")
+def test_another_models_hold_does_not_put_this_model_to_rest(database: sqlite3.Connection, tmp_path: Path) -> None:
+    """And without a model nothing is said to rest."""
+    caps_off = SpendSettings(enabled=False)
+
+    def resting(model: str) -> int:
+        return len(read_status(database, Settings(home=str(tmp_path), model=model, spend=caps_off), NOON).at_rest)
+
+    assert (resting(MODEL), resting("structural")) == (0, 0)
+    assert resting("openai:gpt-5") == 8
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, arguments)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "home"
+    monkeypatch.setenv("MEMORIST_HOME", str(place))
+    monkeypatch.chdir(tmp_path)
+    return place
+
+
+@pytest.mark.covers("SG-1")
+def test_a_look_at_an_empty_home_makes_nothing(home: Path) -> None:
+    """The status of a home that does not exist yet."""
+    text, said = invoke("status"), invoke("status", "--json")
+
+    assert (text.exit_code, said.exit_code) == (0, 0)
+    assert "Nothing ran that asked a model." in text.output
+    assert json.loads(said.output)["total"]["runs"] == 0
+    assert not home.exists()
+
+
+@pytest.mark.covers("SG-1")
+def test_the_json_holds_what_the_text_says(home: Path) -> None:
+    """Kinds with their figures, caps with what is left."""
+    database = open_database(Layout(home).database)
+    SpendGovernor(database, "s", clock=FrozenClock(time.time()), settings=SpendSettings()).keep(
+        replace(receipt("recall", 2, Outcome.UNCHANGED, usage=Usage(input=1_000, output=10)), started=time.time())
+    )
+    database.close()
+    said = invoke("status", "--json", "--days", "2")
+    found = json.loads(said.output)
+
+    assert said.exit_code == 0
+    assert [(kind["label"], kind["requests"], kind["usage"]["output"]) for kind in found["kinds"]] == [("recall", 2, 10)]
+    assert {cap["measure"] for cap in found["caps"]} == {"requests", "tokens", "cost_usd", "seconds"}
+    assert invoke("status", "--days", "0").exit_code == 2
+
+
+@pytest.mark.covers("SG-1", "OP-1")
+def test_doctor_notes_that_all_is_at_rest_and_touches_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the caps of the day at 0; the database is not written, and one that is damaged is left to the other finding."""
+    home.mkdir(mode=0o700)
+    database = open_database(Layout(home).database)
+    database.close()
+    monkeypatch.setenv("MEMORIST_MODEL", "openai-chat:m@http://127.0.0.1:9/v1")
+    before = invoke("doctor").output
+    monkeypatch.setenv("MEMORIST_SPEND__DAY_REQUESTS", "0")
+    after = invoke("doctor").output
+    Layout(home).database.write_bytes(b"not a database" * 100)
+    invoke("doctor")
+
+    assert "at rest" not in before
+    assert "no background work asks a model" not in before
+    assert "no background work asks a model now: spend.day_requests is 0" in after
+    assert [path.name for path in home.iterdir() if "damaged" in path.name] == []

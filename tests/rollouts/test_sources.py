@@ -1,0 +1,211 @@
+"""Sessions are found where agents keep them, read in place, and what is left out is told with its reason."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from memorist.rollouts.sources import run as sources
+from memorist.rollouts.sources.facts import mode_of, newest_time
+from memorist.rollouts.sources.run import Found, Passed, Place, find, remember, remembered, usual_places
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout
+from rollouts.conftest import Talk, claude, codex
+
+
+def named(folder: Path) -> Found:
+    return find([Place(folder, named=True)])
+
+
+def why(found: Found) -> dict[str, str]:
+    return {Path(each.path).name: each.why for each in found.passed}
+
+
+@pytest.mark.covers("RO-1", "RO-6")
+def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: Path) -> None:
+    """Claude Code's, Codex's (live, archived, compressed) and memorist's sessions are found with what they say of themselves; nothing is changed."""
+    layout = Layout(tmp_path / "memorist")
+    claude(tmp_path / ".claude/projects/-home-dev-shop/c1.jsonl", ["/clear", "Mend the till."])
+    codex(tmp_path / "codex/sessions/2026/05/28/rollout-a.jsonl", ["Write a page."])
+    codex(tmp_path / "codex/archived_sessions/rollout-b.jsonl", ["Old words."], session="x2", source={"custom": "atlas"})
+    packed = codex(tmp_path / "codex/sessions/2026/05/01/rollout-c.jsonl", ["Packed words."], session="x3", source="exec")
+    packed.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(packed.read_bytes()))
+    packed.unlink()
+    own = layout.session("/home/dev/shop", "m1").transcript
+    own.parent.mkdir(parents=True)
+    Talk().user("Ask memorist.").agent("Yes.").thread(own)
+    own.with_name("events.jsonl").write_text("{}\n")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.rglob("*") if path.is_file()}
+
+    found = find(usual_places(layout, tmp_path, {"CODEX_HOME": str(tmp_path / "codex")}))
+
+    assert sorted((each.id, each.format, each.source, each.first_words) for each in found.threads) == [
+        ("c1", "claude_code", "", "Mend the till."),
+        ("s1", "memorist", "memorist", "Ask memorist."),
+        ("x1", "codex", "cli", "Write a page."),
+        ("x2", "codex", "atlas", "Old words."),
+        ("x3", "codex", "exec", "Packed words."),
+    ]
+    assert {(each.cwd, each.mode) for each in found.threads} == {("/home/dev/shop", "enabled")}
+    assert {each.updated for each in found.threads if each.format == "codex"} == {1_779_966_000}
+    assert {each.updated for each in found.threads if each.format == "memorist"} == {1_780_000_003}
+    assert found.passed == ()
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in before} == before
+
+
+@pytest.mark.covers("RO-1")
+def test_what_is_no_session_of_its_own_is_told(tmp_path: Path) -> None:
+    """Sub-agents' files, foreign, empty, binary and torn files, and links are left out, each with its reason; a pipe is not even opened."""
+    claude(tmp_path / "main.jsonl", ["Mend the till."], session="c1")
+    claude(tmp_path / "agent-1.jsonl", ["Look."], session="c1", side=True)
+    codex(tmp_path / "review.jsonl", ["Review."], source={"subagent": {"thread_spawn": {}}}, session="x9")
+    codex(tmp_path / "child.jsonl", ["Look."], session="x8", parent_thread_id="x1")
+    (tmp_path / "page.jsonl").write_text("<html></html>")
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    (tmp_path / "picture.jsonl").write_bytes(b"\x89PNG\0\0" * 10_000)
+    (tmp_path / "torn.jsonl").write_bytes(b'{"type": "session_meta", "payload": {"id')
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    outside = codex(tmp_path.parent / "elsewhere.jsonl", ["Outside."], session="x7")
+    (tmp_path / "out.jsonl").symlink_to(outside)
+    (tmp_path / "in.jsonl").symlink_to(tmp_path / "main.jsonl")
+
+    found = named(tmp_path)
+    reasons = why(found)
+
+    assert [each.id for each in found.threads] == ["c1"]
+    assert set(reasons) == {path.name for path in tmp_path.iterdir()} - {"main.jsonl"}
+    assert all("sub-agent" in reasons[name] for name in ("agent-1.jsonl", "review.jsonl", "child.jsonl"))
+    assert reasons["pipe.jsonl"] == "it is no regular file"
+    assert "leads out" in reasons["out.jsonl"]
+    assert "is a web page" in reasons["page.jsonl"]
+    assert "is binary" in reasons["picture.jsonl"]
+    assert "is empty" in reasons["empty.jsonl"]
+
+
+@pytest.mark.covers("RO-1")
+def test_a_huge_file_is_told_and_a_torn_session_is_read(tmp_path: Path) -> None:
+    """A file over the limit is left out by its size alone; a session whose last line is cut off is a session."""
+    huge = claude(tmp_path / "huge.jsonl", ["Mend the till."], session="c2")
+    torn = claude(tmp_path / "torn.jsonl", ["Mend the till.", "And the door."], session="c3")
+    torn.write_bytes(torn.read_bytes()[:-40])
+    torn_size = torn.stat().st_size
+    os.truncate(huge, 4_000_000_001)  # a hole: it takes no room
+
+    found = named(tmp_path)
+
+    assert [(each.id, each.size) for each in found.threads] == [("c3", torn_size)]
+    assert "larger than 4,000,000,000 bytes" in why(found)["huge.jsonl"]
+
+
+@pytest.mark.covers("RO-1")
+def test_of_copies_the_newest_and_longest_counts(tmp_path: Path) -> None:
+    """A session that stands in two places is one thread: the newer copy, of equally new ones the longer; the other is told."""
+    codex(tmp_path / "sessions/a.jsonl", ["One.", "Two."])
+    codex(tmp_path / "archived_sessions/a.jsonl", ["One."])
+    claude(tmp_path / "old/c.jsonl", ["One.", "Two.", "Three."])
+    claude(tmp_path / "new/c.jsonl", ["One."], at="2026-05-29T10:00:00.000Z")
+
+    found = named(tmp_path)
+    again = find([Place(tmp_path, named=True)], [*found.threads, *found.passed])
+
+    assert sorted(Path(each.path).relative_to(tmp_path).as_posix() for each in found.threads) == ["new/c.jsonl", "sessions/a.jsonl"]
+    assert len(found.passed) == 2
+    assert all("the same session stands newer in" in each.why for each in found.passed)
+    assert (again.threads, again.unchanged) == ((), 4)
+
+
+@pytest.mark.covers("RO-1")
+def test_an_unchanged_file_is_not_opened(tmp_path: Path) -> None:
+    """A second search opens nothing but the file that changed; what was left out before is still told."""
+    claude(tmp_path / "a.jsonl", ["One."], session="c1")
+    grown = claude(tmp_path / "b.jsonl", ["One."], session="c2")
+    (tmp_path / "page.jsonl").write_text("<html></html>")
+    known = named(tmp_path)
+    claude(grown, ["One.", "Two."], session="c2")
+    opened: list[str] = []
+    sys.addaudithook(
+        lambda event, given: opened.append(str(given[0])) if event == "open" and str(given[0]).startswith(str(tmp_path)) else None
+    )
+    found = find([Place(tmp_path, named=True)], [*known.threads, *known.passed])
+
+    assert [(each.id, each.size) for each in found.threads] == [("c2", grown.stat().st_size)]
+    assert set(opened) == {str(grown)}
+    assert set(why(found)) == {"page.jsonl"}
+    assert found.unchanged == 2
+
+
+@pytest.mark.covers("RO-1")
+def test_what_was_left_out_is_remembered(tmp_path: Path) -> None:
+    """What is written down of a search is read by the next; where it is damaged the files are only looked at anew."""
+    path = tmp_path / "passed.json"
+    passed = (Passed(path="/srv/a", why="no", size=3, modified_ns=7), Passed(path="/srv/pipe", why="it is no regular file"))
+    remember(DiskFiles(), path, passed)
+
+    assert remembered(path) == passed[:1]
+    path.write_text("[{")
+    assert remembered(path) == ()
+    assert remembered(tmp_path / "none") == ()
+
+
+@pytest.mark.covers("RO-9")
+@pytest.mark.parametrize(
+    ("word", "mode"), [(None, "enabled"), ("enabled", "enabled"), ("polluted", "polluted"), ("disabled", "disabled"), ("odd", "disabled")]
+)
+def test_the_mode_of_a_rollout_is_kept(word: str | None, mode: str, tmp_path: Path) -> None:
+    """What Codex wrote of a session's memory is kept, a later record over an earlier one; an unknown word forbids."""
+    path = codex(tmp_path / "a.jsonl", ["One."], memory_mode=word)
+    assert mode_of(word) == mode
+    assert named(tmp_path).threads[0].mode == mode
+
+    with path.open("a") as file:
+        file.write(
+            '{"type": "session_meta", "timestamp": "2026-05-28T12:00:00.000Z", "payload": {"id": "x1", "memory_mode": "disabled"}}\n'
+        )
+    assert named(tmp_path).threads[0].mode == "disabled"
+
+
+def test_the_newest_time_is_that_of_a_record() -> None:
+    """A time inside a tool's output does not count, nor does a line that is no record."""
+    lines = [
+        b'9", "timestamp": "2031-01-01T00:00:00Z"}',
+        b'{"timestamp": "2026-05-28T11:00:00.000Z", "output": {"timestamp": "2030-01-01T00:00:00Z"}}',
+        b'{"type": "message", "entry": {"timestamp": 1780000000.5}}',
+    ]
+
+    assert newest_time(b"\n".join(lines)) == 1_780_000_000.5
+    assert newest_time(b"\n".join(lines[:2])) == 1_779_966_000.0
+    assert newest_time(b"no record") is None
+
+
+@pytest.mark.covers("RO-7")
+def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
+    """The root above the session's folder is its repository; a folder that is not on this machine is its own."""
+    (tmp_path / "shop/.git").mkdir(parents=True)
+    (tmp_path / "shop/till").mkdir()
+    sources.repository.cache_clear()
+
+    assert sources.repository(str(tmp_path / "shop/till")) == str(tmp_path / "shop")
+    assert sources.repository("/home/nobody/shop/till") == "/home/nobody/shop/till"
+
+
+@pytest.mark.covers("SF-1")
+def test_a_secret_in_the_first_words_is_not_kept(tmp_path: Path) -> None:
+    """What is shown of a session's beginning has no key in it."""
+    key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL2kP5"
+    codex(tmp_path / "a.jsonl", [f"Deploy with {key} please."])
+
+    assert key not in named(tmp_path).threads[0].first_words
+    assert named(tmp_path).threads[0].first_words.startswith("Deploy with")
+
+
+def test_folders_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
+    """A machine without the agents is no error, and a single file may be named like a folder."""
+    one = codex(tmp_path / "one.jsonl", ["One."])
+
+    assert find([Place(tmp_path / "none"), Place(tmp_path / "none", named=True)]) == Found()
+    assert [each.id for each in named(one).threads] == ["x1"]

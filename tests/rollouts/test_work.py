@@ -1,0 +1,141 @@
+"""A worker on one machine."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from memorist.errors import ModelUnavailable
+from memorist.rollouts.settings import RolloutsSettings
+from memorist.rollouts.work.run import one_round, work
+from memorist.rollouts.working import Done, Stages, Told, Waits
+from memorist.store.jobs import exhausted, failures, jobs
+from memorist.store.rollouts import keep_threads, kept
+from rollouts.stages import Scripted, means
+from store.claiming import DAY, NOW, opened, thread
+
+
+def outcomes(told: list[Told]) -> list[tuple[str, str]]:
+    return [(each.key, each.outcome) if isinstance(each, Done) else (each.refused.key, each.refused.why) for each in told]
+
+
+@pytest.mark.covers("RO-1", "RO-2", "RO-5")
+async def test_one_pass_extracts_what_is_eligible_and_consolidates_it(tmp_path: Path) -> None:
+    """Newest first; what is too young is left; the consolidation holds what was extracted; a second pass finds nothing to do."""
+    state, _ = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread("old", updated=NOW - 3 * DAY), thread("new", updated=NOW - DAY), thread("young", updated=NOW - 60)])
+    scripted = Scripted(state)
+    for _ in range(2):
+        await work(means(state, scripted, told, RolloutsSettings(running=1)), asyncio.Event(), once=True)
+
+    assert scripted.done == ["begin new", "end new", "begin old", "end old", "consolidate"]
+    assert outcomes(told) == [("new", "kept"), ("old", "kept"), ("global", "consolidated"), ("global", "cooldown")]
+    assert [(each.extracted.thread, each.selected) for each in kept(state)] == [("new", True), ("old", True)]
+
+
+@pytest.mark.covers("RO-2", "RO-4")
+async def test_a_failure_is_told_with_its_reason_and_stops_nothing_else(tmp_path: Path) -> None:
+    """Whether the stage says what is wrong or breaks: it is on record, the others are done, and after three times it is listed."""
+    state, clock = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread(id) for id in ("fine", "refused", "broken")])
+    scripted = Scripted(state)
+    scripted.broken = {"refused": ModelUnavailable("the model is overloaded"), "broken": KeyError("x")}
+    for _ in range(4):
+        await one_round(means(state, scripted, told), "worker")
+        clock.advance(3_600)
+
+    assert outcomes(told).count(("fine", "kept")) == 1
+    assert outcomes(told).count(("refused", "failed")) == 3
+    assert {job.key: job.last_error for job in exhausted(state)} == {"refused": "the model is overloaded", "broken": "KeyError: 'x'"}
+    assert [each.refused.why for each in told if isinstance(each, Waits) and each.refused.key == "broken"] == ["exhausted"]
+
+
+@pytest.mark.covers("RO-5")
+async def test_a_failed_consolidation_waits_and_says_why(tmp_path: Path) -> None:
+    """What was extracted stays; the next attempt comes after the delay."""
+    state, clock = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread()])
+    scripted = Scripted(state)
+    scripted.broken = {"consolidate": ModelUnavailable("no model")}
+    for _ in range(2):
+        await one_round(means(state, scripted, told), "worker")
+    scripted.broken = {}
+    clock.advance(3_600)
+    await one_round(means(state, scripted, told), "worker")
+
+    assert [outcome for key, outcome in outcomes(told) if key == "global"] == ["failed", "backoff", "consolidated"]
+    assert [each.reason for each in failures(state)] == ["no model"]
+
+
+@pytest.mark.covers("RO-2")
+async def test_a_worker_that_is_stopped_gives_back_what_it_holds(tmp_path: Path) -> None:
+    """At once, without counting an attempt; another may begin right away."""
+    state, _ = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread("a"), thread("b")])
+    scripted, stop = Scripted(state, seconds=60), asyncio.Event()
+    scripted.wanted = 2
+    working = asyncio.create_task(work(means(state, scripted, told), stop))
+    await scripted.reached.wait()
+    stop.set()
+    await working
+
+    assert sorted(outcomes(told)) == [("a", "released"), ("b", "released")]
+    assert [(job.status, job.attempts, job.token) for job in jobs(state)] == [("pending", 0, None)] * 2
+
+
+@pytest.mark.covers("RO-2")
+async def test_a_worker_that_lost_its_claim_stops_and_writes_nothing(tmp_path: Path) -> None:
+    """It asks at each sign of life; the job was taken over meanwhile."""
+    state, _ = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread()])
+    scripted = Scripted(state, seconds=60)
+    quick = means(state, scripted, told)
+    quick = msgspec.structs.replace(quick, terms=msgspec.structs.replace(quick.terms, lease_seconds=1))
+    working = asyncio.create_task(one_round(quick, "worker"))
+    await scripted.reached.wait()
+    state.change("update jobs set token = 'another' where key = 't'")
+    await working
+
+    assert (outcomes(told)[0], kept(state)) == (("t", "lost"), [])
+    assert "end t" not in scripted.done
+
+
+@pytest.mark.covers("RO-2")
+async def test_no_more_run_at_once_than_may(tmp_path: Path) -> None:
+    """Two of six sessions at a time in one worker, and both ends told."""
+    state, _ = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread(f"t{number}") for number in range(6)])
+    scripted = Scripted(state, seconds=0.01)
+    await one_round(means(state, scripted, told, RolloutsSettings(running=2)), "worker")
+    running, most = 0, 0
+    for line in scripted.done:
+        running += {"begin": 1, "end": -1}.get(line.split()[0], 0)
+        most = max(most, running)
+
+    assert (most, outcomes(told).count(("global", "consolidated")), len(kept(state))) == (2, 1, 6)
+
+
+@pytest.mark.covers("RO-4")
+async def test_the_last_attempt_may_go_another_way(tmp_path: Path) -> None:
+    """Two fail; before the retries are used up, the way that needs no model is taken."""
+    state, clock = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread()])
+    broken, sure = Scripted(state), Scripted(state)
+    broken.broken = {"t": ModelUnavailable("no model")}
+    given = msgspec.structs.replace(means(state, broken, told), stages=Stages(broken.extract, broken.consolidate, sure.extract))
+    for _ in range(3):
+        await one_round(given, "worker")
+        clock.advance(3_600)
+
+    assert [outcome for key, outcome in outcomes(told) if key == "t"] == ["failed", "failed", "kept"]
+    assert sure.done == ["begin t", "end t"]

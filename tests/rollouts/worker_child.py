@@ -1,0 +1,27 @@
+"""Run as a program: a worker on a shared database with scripted stages, until it gets SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from memorist.rollouts.many.run import work_together
+from memorist.rollouts.working import Pace
+from memorist.store.postgres import PostgresState
+from rollouts.stages import SETTINGS, Scripted, means
+
+PACE = Pace(stalled=2.0, sweep=0.5, lease=4, settle=0.2)
+
+
+async def main(address: str, log: Path, seconds: float, at_once: int) -> None:
+    state = PostgresState(address)
+    scripted, stop = Scripted(state, seconds=seconds, log=log), asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    await work_together(means(state, scripted, [], SETTINGS, lease=PACE.lease), address, stop, pace=PACE, at_once=at_once)
+    state.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))
