@@ -92,6 +92,24 @@ def test_two_machines_share_by_the_server(tmp_path: Path, port: int) -> None:
     assert b.sync.push().dropped == ("release.md",)
 
 
+@pytest.mark.covers("TM-2")
+def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(port: int, store: TeamStore, tmp_path: Path) -> None:
+    """Large memories come in several answers; one request for all of them gets the first ones."""
+    remote = client(port)
+    big = {f"m{number}.md": f"{number} {'x' * 190_000}\n" for number in range(8)}
+    seen = Seen(id=store.look("shop").id, version="0")
+    for key, text in big.items():
+        seen = remote.put({key: Put(text, "")}, seen)
+
+    look = remote.look(Seen())
+
+    assert look is not None
+    assert remote.read(sorted(big), look.sizes) == big
+    status, told = ask(port, "POST", "/v1/team/shop/read", json.dumps({"keys": sorted(big)}).encode())
+    assert status == 200
+    assert 0 < len(told["texts"]) < len(big)
+
+
 @pytest.mark.covers("TM-2", "SF-4")
 def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
     """A change of what is no longer as it was is refused with all that came with it; so is one whose entity tag is old."""
@@ -146,9 +164,27 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(port: int, st
         ("/v1/team/shop", b"\xff\xfe", 400),
         ("/v1/team/shop", json.dumps({"changes": {f"k{number}.md": {"text": "x\n"} for number in range(21)}}).encode(), 413),
         ("/v1/team/..%2fshop", change("a.md", "x\n"), 404),
+        ("/v1/team/shop", change("a.md", "lone \ud800\n"), 400),
+        ("/v1/team/shop", change("lone\ud800.md", "x\n"), 400),
         ("/v1/team/-shop", change("a.md", "x\n"), 400),
     ],
-    ids=["upwards", "percent", "null", "secret", "person", "entry", "body", "checksum", "deep", "bytes", "many", "space", "name"],
+    ids=[
+        "upwards",
+        "percent",
+        "null",
+        "secret",
+        "person",
+        "entry",
+        "body",
+        "checksum",
+        "deep",
+        "bytes",
+        "many",
+        "space",
+        "surrogate",
+        "key",
+        "name",
+    ],
 )
 def test_what_a_hostile_client_sends_is_refused_and_nothing_is_kept(
     port: int, store: TeamStore, path: str, body: bytes, status: int

@@ -90,14 +90,18 @@ class TeamStore:
             found = self._database.execute("select id, version from spaces where name = ?", (space,)).fetchone()
         return None if found is None else (found[0], found[1])
 
-    def read(self, space: str, keys: list[str]) -> dict[str, str]:
-        """Texts by name; what is not there is left out."""
-        texts = {}
+    def read(self, space: str, keys: list[str], *, most: int) -> dict[str, str]:
+        """Texts by name, until they have so many bytes; what is not there is left out, and what comes after them."""
+        texts: dict[str, str] = {}
         with self._turn, _told():
             for key in keys:
-                row = self._database.execute("select text from entries where space = ? and key = ?", (space, key)).fetchone()
-                if row is not None and row[0] is not None:
-                    texts[key] = row[0]
+                row = self._database.execute("select text, bytes from entries where space = ? and key = ?", (space, key)).fetchone()
+                if row is None or row[0] is None:
+                    continue
+                most -= row[1]
+                if most < 0 and texts:
+                    break
+                texts[key] = row[0]
         return texts
 
     def put(self, space: str, writes: Mapping[str, Write], author: str, *, version: int | None = None) -> dict[str, str]:

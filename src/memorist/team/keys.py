@@ -5,10 +5,10 @@ The checks go from the name as it stands to what others might make of it: percen
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection
 from pathlib import PurePosixPath
-from urllib.parse import unquote
 
 from memorist.auto_memory.changes import bad_path
 from memorist.auto_memory.manifest import unreadable_name
@@ -19,6 +19,7 @@ LONGEST = 400
 """Bytes of a name; below every file system's limit together with a folder's path."""
 _DECODED = 4
 """Times that percent forms are decoded; a name that still changes then is made to deceive."""
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _TELLING = ("..", "/", "\\", "\0")
 
 
@@ -39,13 +40,18 @@ def _null(key: str) -> str:
 def _percent(key: str) -> str:
     text = key
     for _ in range(_DECODED):
-        plain = unquote(text, errors="replace")
+        plain = decoded(text)
         if plain == text:
             return ""
         if _reveals(plain, text):
             return "Percent forms in the name hide a path."
         text = plain
-    return "Percent forms in the name are nested." if unquote(text) != text else ""
+    return "Percent forms in the name are nested." if decoded(text) != text else ""
+
+
+def decoded(text: str) -> str:
+    """The text with its percent forms decoded once, as UTF-8; what is none becomes a question mark."""
+    return _PERCENT.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 
 def _reveals(plain: str, text: str) -> bool:

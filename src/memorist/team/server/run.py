@@ -35,6 +35,8 @@ BODY_SECONDS = 30.0
 """Longest time for a request's body to arrive."""
 MOST_AT_ONCE = 200
 """Connections at once; further ones are told to come again (503)."""
+MOST_READ = 1_000_000
+"""Bytes of texts in one answer; a client asks for 200,000."""
 ANYBODY = Token("this machine", "", writes=True)
 
 Asked = TypeVar("Asked")
@@ -111,7 +113,7 @@ class TeamApplication:
     async def _read(self, request: Request) -> Response:
         space, _ = await self._allowed(request, writing=False)
         wanted = await _body(request, Wanted)
-        texts = await run_in_threadpool(self._store.read, space, wanted.keys)
+        texts = await run_in_threadpool(lambda: self._store.read(space, wanted.keys, most=MOST_READ))
         return _json(Texts(texts))
 
     async def _put(self, request: Request) -> Response:
