@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ import pytest
 import uvicorn
 
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError, UsageError
-from memorist.store.team import TeamStore
+from memorist.store.team import TeamFull, TeamStore, Token, Write, open_team_store
 from memorist.team.http.run import Access, ServerRemote
 from memorist.team.protocol import MOST_BODY, space_name
 from memorist.team.remote import Put, Seen
 from memorist.team.server.run import Limits, TeamApplication, host_name, listen
 from memorist.team.wire import digest
+from memorist.testing.postgres import postgres
 from team.conftest import TOKEN, Machine, note
 
 EVERYWHERE = ".".join("0000")
@@ -45,7 +46,7 @@ def serving(store: TeamStore, limits: Limits | None = None) -> Iterator[int]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[TeamStore]:
-    made = TeamStore(tmp_path / "team.sqlite", most=20)
+    made = open_team_store(str(tmp_path / "team.sqlite"), most=20)
     yield made
     made.close()
 
@@ -401,3 +402,34 @@ def test_a_project_has_one_name_however_it_was_cloned() -> None:
 
     assert len({space_name(form) for form in forms}) == 1
     assert digest("a") != digest("b")
+
+
+@pytest.mark.covers("TM-2", "SF-4")
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
+    """Versions, checksums, marks of deletion, limits, whole changes and tokens; a store that is opened again has what was answered for."""
+    with postgres() if kind == "postgresql" else nullcontext(str(tmp_path / "team.sqlite")) as place:
+        store = open_team_store(place, most=2)
+        one, two = Write("one\n", digest("one\n"), ""), Write("two\n", digest("two\n"), "")
+
+        assert store.put("shop", {"a.md": one, "b.md": two}, "jo") == {}
+        assert store.put("shop", {"a.md": two, "c.md": one}, "jo") == {"a.md": one.hash}
+        with pytest.raises(TeamFull):
+            store.put("shop", {"c.md": one}, "jo")
+        assert store.put("shop", {"b.md": Write(None, "", two.hash)}, "kim", version=0) == {"": ""}
+        assert store.put("shop", {"b.md": Write(None, "", two.hash)}, "kim", version=1) == {}
+        token = store.add_token("jo", space="shop", writes=False)
+        found = store.look("shop")
+        store.close()
+        again = open_team_store(place, most=2)
+
+        assert again.look("shop") == found
+        assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
+        assert again.mark("shop") == (found.id, 2)
+        assert again.read("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
+        assert again.look("other").id != found.id
+        assert again.token(token) == Token("jo", "shop", writes=False)
+        assert again.token("x") is None
+        assert again.drop_token("jo") == 1
+        assert again.tokens() == []
+        again.close()

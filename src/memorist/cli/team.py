@@ -21,7 +21,7 @@ from memorist.cli.memory.opened import opened, told
 from memorist.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.store.files import DiskFiles
-from memorist.store.team import TeamStore
+from memorist.store.team import TeamStore, open_team_store
 from memorist.team.place.run import Place, keep_place, open_remote, read_place
 from memorist.team.remote import MOST_KEYS
 from memorist.team.report import Report
@@ -32,9 +32,8 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obje
 DELETIONS = click.option("--delete", "deletions", is_flag=True, help="Carry out deletions also where they are many at once.")
 STORE = click.option(
     "--store",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="The server's file. [default: team-server/team.sqlite in the home folder]",
+    default="",
+    help="The server's file, or postgresql://HOST/NAME. [default: team-server/team.sqlite in the home folder]",
 )
 
 
@@ -204,9 +203,10 @@ def _object(report: Report, sync: TeamSync) -> dict[str, Any]:
 
 
 @contextmanager
-def _store(path: Path | None, most: int = MOST_KEYS) -> Iterator[TeamStore]:
+def _store(place: str, most: int = MOST_KEYS) -> Iterator[TeamStore]:
     with opened() as (engine, _):
-        store = TeamStore((path or engine.layout.home / "team-server" / "team.sqlite").expanduser().absolute(), most=most)
+        own = place or str(engine.layout.home / "team-server" / "team.sqlite")
+    store = open_team_store(own if "://" in own else str(Path(own).expanduser().absolute()), most=most)
     try:
         yield store
     finally:
@@ -219,7 +219,7 @@ def _store(path: Path | None, most: int = MOST_KEYS) -> Iterator[TeamStore]:
 @click.option("--allow-host", multiple=True, help="A name that the server answers to, beside this machine's; more than once for several.")
 @click.option("--most", type=click.IntRange(1, MOST_KEYS), default=MOST_KEYS, show_default=True, help="Memories of one team.")
 @STORE
-def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, store: Path | None) -> None:
+def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, store: str) -> None:
     """Keep teams' memories for others, over HTTP. TLS is the work of a reverse proxy before it. Needs the extra `team`."""
     try:
         server = importlib.import_module("memorist.team.server.run")
@@ -238,7 +238,7 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, 
 @click.option("--read-only", is_flag=True, help="It may not write.")
 @click.option("--revoke", is_flag=True, help="Take back the tokens of that name instead.")
 @STORE
-def token_command(name: str, space: str, read_only: bool, revoke: bool, store: Path | None) -> None:
+def token_command(name: str, space: str, read_only: bool, revoke: bool, store: str) -> None:
     """Make a token for NAME, for the server on this machine. It is shown once; only its hash is kept."""
     with _store(store) as kept:
         if revoke:

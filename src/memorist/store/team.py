@@ -1,4 +1,7 @@
-"""What a team server keeps: memories of several teams in one SQLite file, each with the checksum it has now; deletions leave a mark; tokens as hashes."""
+"""What a team server keeps: memories of several teams, each with the checksum it has now; deletions leave a mark; tokens as hashes.
+
+In one SQLite file, or in PostgreSQL (extra `postgres`), by the same statements.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,29 @@ import hashlib
 import secrets
 import sqlite3
 import threading
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from memorist.errors import StoreError
-from memorist.store.database import BUSY_SECONDS, private_file, transaction
+from memorist.store.database import BUSY_SECONDS, private_file
 from memorist.store.files import make_folders
+from memorist.store.opening import open_state
+from memorist.store.state import SqliteState, State
 
 _TABLES = (
-    "create table if not exists spaces (name text primary key, id text not null, version integer not null)",
-    """create table if not exists entries (space text not null, key text not null, hash text not null, text text, bytes integer not null,
-    version integer not null, author text not null, at integer not null, primary key (space, key))""",
-    "create table if not exists tokens (hash text primary key, name text not null, space text not null, writes integer not null)",
+    "create table if not exists team_spaces (name text primary key, id text not null, version bigint not null)",
+    """create table if not exists team_entries (space text not null, key text not null, hash text not null, text text, bytes bigint not null,
+    version bigint not null, author text not null, at bigint not null, primary key (space, key))""",
+    "create table if not exists team_tokens (hash text primary key, name text not null, space text not null, writes integer not null)",
 )
+_PUT = """insert into team_entries (space, key, hash, text, bytes, version, author, at)
+    values (:space, :key, :hash, :text, :bytes, :version, :author, :at)
+    on conflict (space, key) do update set hash = excluded.hash, text = excluded.text, bytes = excluded.bytes, version = excluded.version,
+    author = excluded.author, at = excluded.at"""
 
 
 class Stored(Struct, frozen=True, kw_only=True):
@@ -57,51 +66,46 @@ class TeamFull(StoreError):
 
 
 class TeamStore:
-    """The file of a server. Its methods may be called from several threads, and raise StoreError."""
+    """What a server keeps. Its methods may be called from several threads, and raise StoreError."""
 
-    def __init__(self, path: Path, *, most: int) -> None:
+    def __init__(self, state: State, *, most: int) -> None:
+        self._state = state
         self._most = most
         self._turn = threading.Lock()
-        make_folders(path.parent)
-        with _told():
-            private_file(path)
-            self._database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._database.execute("pragma journal_mode = wal")
-            # What was answered for stays, also after a power cut: a store that forgets its last changes shows its clients an older state.
-            self._database.execute("pragma synchronous = full")
+        with self._begun():
             for statement in _TABLES:
-                self._database.execute(statement)
+                state.change(statement)
 
     def look(self, space: str) -> Stored:
         """What a team has now; a team that is not known is begun."""
-        with self._begun() as database:
-            id, version = self._space(database, space)
-            rows = database.execute("select key, hash, bytes from entries where space = ?", (space,)).fetchall()
+        with self._begun():
+            id, version = self._space(space)
+            rows = self._state.read("select key, hash, bytes from team_entries where space = :space", {"space": space})
         return Stored(
             id=id,
             version=version,
-            entries={key: (checksum, size) for key, checksum, size in rows if checksum},
-            gone=tuple(sorted(key for key, checksum, _ in rows if not checksum)),
+            entries={row["key"]: (row["hash"], row["bytes"]) for row in rows if row["hash"]},
+            gone=tuple(sorted(row["key"] for row in rows if not row["hash"])),
         )
 
     def mark(self, space: str) -> tuple[str, int] | None:
         """Id and version of a team; None where it is not known."""
-        with self._turn, _told():
-            found = self._database.execute("select id, version from spaces where name = ?", (space,)).fetchone()
-        return None if found is None else (found[0], found[1])
+        with self._alone():
+            found = self._state.read("select id, version from team_spaces where name = :space", {"space": space})
+        return (found[0]["id"], found[0]["version"]) if found else None
 
     def read(self, space: str, keys: list[str], *, most: int) -> dict[str, str]:
         """Texts by name, until they have so many bytes; what is not there is left out, and what comes after them."""
         texts: dict[str, str] = {}
-        with self._turn, _told():
+        with self._alone():
             for key in keys:
-                row = self._database.execute("select text, bytes from entries where space = ? and key = ?", (space, key)).fetchone()
-                if row is None or row[0] is None:
+                rows = self._entry(space, key)
+                if not rows or rows[0]["text"] is None:
                     continue
-                most -= row[1]
+                most -= rows[0]["bytes"]
                 if most < 0 and texts:
                     break
-                texts[key] = row[0]
+                texts[key] = rows[0]["text"]
         return texts
 
     def put(self, space: str, writes: Mapping[str, Write], author: str, *, version: int | None = None) -> dict[str, str]:
@@ -109,80 +113,103 @@ class TeamStore:
 
         `version` is what the whole team must be at, where the writer says so. Raises TeamFull.
         """
-        with self._begun() as database:
-            _, present = self._space(database, space)
+        with self._begun():
+            _, present = self._space(space)
             if not writes:
                 return {}
-            moved = {key: now for key, write in writes.items() if (now := self._hash(database, space, key)) != write.was}
+            moved = {key: now for key, write in writes.items() if (now := self._hash(space, key)) != write.was}
             if moved or version not in (None, present):
                 return moved or {"": ""}
+            at = self._state.now()
             for key, write in writes.items():
-                size = len(write.text.encode()) if write.text is not None else 0
-                database.execute(
-                    "insert into entries values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (space, key) do update set hash = excluded.hash,"
-                    " text = excluded.text, bytes = excluded.bytes, version = excluded.version, author = excluded.author, at = excluded.at",
-                    (space, key, write.hash, write.text, size, present + 1, author, int(time.time())),
-                )
-            count = database.execute("select count(*) from entries where space = ? and hash <> ''", (space,)).fetchone()[0]
-            if count > self._most and any(not write.was for write in writes.values()):
+                values = {
+                    "space": space,
+                    "key": key,
+                    "hash": write.hash,
+                    "text": write.text,
+                    "version": present + 1,
+                    "author": author,
+                    "at": at,
+                }
+                self._state.change(_PUT, values | {"bytes": len(write.text.encode()) if write.text is not None else 0})
+            rows = self._state.read("select count(*) as many from team_entries where space = :space and hash <> ''", {"space": space})
+            if rows[0]["many"] > self._most and any(not write.was for write in writes.values()):
                 raise TeamFull(f"a team has at most {self._most:,} memories")
-            database.execute("update spaces set version = ? where name = ?", (present + 1, space))
+            self._state.change("update team_spaces set version = :version where name = :space", {"version": present + 1, "space": space})
         return {}
 
-    @staticmethod
-    def _hash(database: sqlite3.Connection, space: str, key: str) -> str:
-        row = database.execute("select hash from entries where space = ? and key = ?", (space, key)).fetchone()
-        return "" if row is None else str(row[0])
+    def _entry(self, space: str, key: str) -> Sequence[Mapping[str, Any]]:
+        return self._state.read(
+            "select hash, text, bytes from team_entries where space = :space and key = :key", {"space": space, "key": key}
+        )
 
-    @staticmethod
-    def _space(database: sqlite3.Connection, space: str) -> tuple[str, int]:
-        database.execute("insert into spaces values (?, ?, 0) on conflict (name) do nothing", (space, secrets.token_hex(16)))
-        id, version = database.execute("select id, version from spaces where name = ?", (space,)).fetchone()
-        return id, version
+    def _hash(self, space: str, key: str) -> str:
+        rows = self._entry(space, key)
+        return str(rows[0]["hash"]) if rows else ""
+
+    def _space(self, space: str) -> tuple[str, int]:
+        made = {"space": space, "id": secrets.token_hex(16)}
+        self._state.change("insert into team_spaces (name, id, version) values (:space, :id, 0) on conflict (name) do nothing", made)
+        found = self._state.read("select id, version from team_spaces where name = :space", {"space": space})[0]
+        return found["id"], found["version"]
 
     def add_token(self, name: str, *, space: str = "", writes: bool = True) -> str:
         """Make a token; only its hash is kept."""
         token = secrets.token_urlsafe(32)
-        with self._begun() as database:
-            database.execute("insert into tokens values (?, ?, ?, ?)", (_token_hash(token), name, space, int(writes)))
+        values = {"hash": _token_hash(token), "name": name, "space": space, "writes": int(writes)}
+        with self._begun():
+            self._state.change("insert into team_tokens (hash, name, space, writes) values (:hash, :name, :space, :writes)", values)
         return token
 
     def drop_token(self, name: str) -> int:
         """Take back every token of that name; gives their number."""
-        with self._begun() as database:
-            return database.execute("delete from tokens where name = ?", (name,)).rowcount
+        with self._begun():
+            return self._state.change("delete from team_tokens where name = :name", {"name": name})
 
     def token(self, given: str) -> Token | None:
         """What a token allows; None for an unknown one."""
-        with self._turn, _told():
-            row = self._database.execute("select name, space, writes from tokens where hash = ?", (_token_hash(given),)).fetchone()
-        return None if row is None else Token(row[0], row[1], bool(row[2]))
+        with self._alone():
+            rows = self._state.read("select name, space, writes from team_tokens where hash = :hash", {"hash": _token_hash(given)})
+        return Token(rows[0]["name"], rows[0]["space"], bool(rows[0]["writes"])) if rows else None
 
     def tokens(self) -> list[Token]:
         """Every token's holder."""
-        with self._turn, _told():
-            return [
-                Token(row[0], row[1], bool(row[2]))
-                for row in self._database.execute("select name, space, writes from tokens order by name")
-            ]
+        with self._alone():
+            rows = self._state.read("select name, space, writes from team_tokens order by name")
+        return [Token(row["name"], row["space"], bool(row["writes"])) for row in rows]
 
     @contextmanager
-    def _begun(self) -> Iterator[sqlite3.Connection]:
-        with self._turn, _told(), transaction(self._database):
-            yield self._database
+    def _alone(self) -> Iterator[None]:
+        with self._turn:
+            yield
+
+    @contextmanager
+    def _begun(self) -> Iterator[None]:
+        with self._turn, self._state.transaction():
+            yield
 
     def close(self) -> None:
-        """Close the file."""
-        self._database.close()
+        """Close it. May be called twice."""
+        self._state.close()
+
+
+def open_team_store(place: str, *, most: int) -> TeamStore:
+    """Open the store at a path, or at `postgresql://…`; it is made if there is none. Raises SettingsError, StoreError."""
+    if "://" in place:
+        return TeamStore(open_state(place, Path()), most=most)
+    path = Path(place)
+    make_folders(path.parent)
+    try:
+        private_file(path)
+        database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        database.row_factory = sqlite3.Row
+        database.execute("pragma journal_mode = wal")
+        # What was answered for stays, also after a power cut: a store that forgets its last changes shows its clients an older state.
+        database.execute("pragma synchronous = full")
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"the team store {path} cannot be opened ({error}); check the folder's space and permissions") from error
+    return TeamStore(SqliteState(database), most=most)
 
 
 def _token_hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"the team store refused ({error}); check the folder's space and permissions") from error

@@ -113,7 +113,7 @@ class TeamApplication:
     async def _read(self, request: Request) -> Response:
         space, _ = await self._allowed(request, writing=False)
         wanted = await _body(request, Wanted)
-        texts = await run_in_threadpool(lambda: self._store.read(space, wanted.keys, most=MOST_READ))
+        texts = await run_in_threadpool(lambda: self._store.read(space, [key for key in wanted.keys if "\0" not in key], most=MOST_READ))
         return _json(Texts(texts))
 
     async def _put(self, request: Request) -> Response:
@@ -142,6 +142,8 @@ class TeamApplication:
             raise _refuse(400, "was", "What a change replaces is named by its checksum.")
         if change.text is None:
             return Write(None, "", change.was)
+        if "\0" in change.text:
+            raise _refuse(400, "text", "A text holds a null character.")
         size = len(encode(change.text))
         if size > self._limits.entry_bytes:
             raise _refuse(413, "too_large", f"{key} has {size:,} bytes.", limit=self._limits.entry_bytes)
