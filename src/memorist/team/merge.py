@@ -75,14 +75,14 @@ def _plain(part: str | None) -> str | None:
 
 
 def _order(first: Named, second: Named) -> list[tuple[str, int]]:
-    """The sections of one text, and each further one of the other after the one that it follows there."""
+    """The sections of one text, and each further one of the other after the one that it follows there; a header is first."""
     order = list(first)
     before: tuple[str, int] | None = None
     for name in second:
         if name not in first:
             order.insert(order.index(before) + 1 if before is not None else 0, name)
         before = name
-    return order
+    return sorted(order, key=lambda name: name[0] != "header")
 
 
 def _joined(parts: Named) -> str:
