@@ -13,6 +13,7 @@ from memorist.team.wire import digest
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _BEGIN = re.compile(r"#{1,6}\s|\*{0,2}(?:Why|How to apply):")
 _HEADER = "---"
+_FIRST = {"header": 0, "body": 1}
 
 Named = dict[tuple[str, int], str]
 
@@ -52,10 +53,10 @@ def _named(parts: Sequence[list[str]]) -> Named:
 
 def merged(base: str | None, mine: str, theirs: str) -> str | None:
     """Both changes of `base` in one text; None where they touch one section in two ways, or there is no common text to tell by."""
-    if mine == theirs:
-        return mine
-    if base is None:
-        return None
+    if mine == theirs or base is None:
+        return mine if mine == theirs else None
+    if base in (mine, theirs):
+        return theirs if base == mine else mine
     one, two, start = sections(mine), sections(theirs), sections(base)
     chosen: Named = {}
     for name in _order(two, one):
@@ -67,22 +68,28 @@ def merged(base: str | None, mine: str, theirs: str) -> str | None:
         if part is not None:
             chosen[name] = part
     text = _joined(chosen)
-    return text if text.strip() else None
+    # A fence that one of them leaves open would swallow what follows, and a name that is there twice may change places: then it is not the two.
+    whole = _filled(sections(text)) == _filled(chosen)
+    return text if whole and text.strip() else None
+
+
+def _filled(parts: Named) -> Named:
+    return {name: plain for name, part in parts.items() if (plain := part.strip("\n"))}
 
 
 def _plain(part: str | None) -> str | None:
-    return None if part is None else part.strip("\n")
+    return (part or "").strip("\n") or None
 
 
 def _order(first: Named, second: Named) -> list[tuple[str, int]]:
-    """The sections of one text, and each further one of the other after the one that it follows there; a header is first."""
+    """The sections of one text, and each further one of the other after the one that it follows there; a header first, then what has no heading."""
     order = list(first)
     before: tuple[str, int] | None = None
     for name in second:
         if name not in first:
             order.insert(order.index(before) + 1 if before is not None else 0, name)
         before = name
-    return sorted(order, key=lambda name: name[0] != "header")
+    return sorted(order, key=lambda name: _FIRST.get(name[0], len(_FIRST)))
 
 
 def _joined(parts: Named) -> str:
