@@ -84,6 +84,8 @@ class Assembly:
         self.left_out: tuple[LeftOut, ...] = ()
         """What was looked at and is not, or not whole, in it."""
         self._state: WorldState = NOTHING
+        self._first: WorldState = NOTHING
+        """What the first context told."""
         self._told: Told | None = None
         self._sections: tuple[WorldSection, ...] = ()
         self._known: tuple[WorldSection, ...] | None = None
@@ -118,6 +120,10 @@ class Assembly:
         self._in_order.again()
         if self._begun:
             self._state, self._known = self._recorded(), None
+            if not self._state.marks and not self._state.unknown:
+                # The first context was looked up in a turn that is gone now; it stands before the conversation still.
+                self._state = self._first
+                self._means.record(WorldRecord(full=True, state=self._first.values))
             self._shown = _bodies(view)
 
     def read(self, path: str) -> None:
@@ -177,7 +183,7 @@ class Assembly:
         state = self._recorded()
         if not state.marks and not state.unknown:
             return False
-        self.pieces, self._state = saved, state
+        self.pieces, self._state, self._first = saved, state, state
         if any(piece.source == INDEX for piece in saved):
             self._means.index()
         return True
@@ -195,7 +201,7 @@ class Assembly:
         made = assembled(seen, given, status_characters=self._means.outside.settings.status_characters)
         self.pieces, self.left_out = made.pieces, made.left_out
         self._known = None
-        self._state = known({section.id: section.value for section in self._sections})
+        self._state = self._first = known({section.id: section.value for section in self._sections})
         keep_shown(self._means.files, self._means.layout.context, self._family, self.pieces)
         self._means.record(WorldRecord(full=True, state=self._state.values))
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from memorist.assembly import Assembly
 from memorist.context.host import HostContext
 from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message, Origin
+from memorist.dreaming import Beneath, dream_of
 from memorist.forks.spec import ParentCall
 from memorist.journal import Journal
+from memorist.magic_docs.place.run import Ground, docs_texts
+from memorist.magic_docs.run import DocsMeans, MagicDocs
 from memorist.past_shown import PastShown
+from memorist.store.layout import Layout
 from memorist.view import View
 
 
@@ -22,6 +27,9 @@ class Beside:
         self._past = past
         self._assembling = assembling
         self._assembly: Assembly | None = None
+        self._docs = _magic_docs(journal)
+        memory = journal.world.memory
+        self._dream = None if memory is None else dream_of(memory, _beneath(journal), session=journal.named.id, host=journal.host)
 
     @property
     def context(self) -> tuple[Piece, ...]:
@@ -77,6 +85,7 @@ class Beside:
 
     def read(self, path: str) -> None:
         """A file was read into the conversation."""
+        self._journal.memories.heard.read(path)
         if self._assembly is not None:
             self._assembly.read(path)
 
@@ -88,6 +97,10 @@ class Beside:
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The host waits for its user."""
         self._journal.memories.turn_ended(parent)
+        if not self._journal.following.open_calls.calls:
+            self._docs.turn_ended(parent)
+        if self._dream is not None:
+            self._dream.turn_ended()
         if self._assembly is not None:
             self._assembly.turn_ended()
 
@@ -95,3 +108,39 @@ class Beside:
         """Let what runs end."""
         if self._assembly is not None:
             await self._assembly.close()
+        await self._docs.drain()
+        if self._dream is not None:
+            await self._dream.drain()
+
+
+def _magic_docs(journal: Journal) -> MagicDocs:
+    """The Magic Docs of a session."""
+    world, project = journal.world, journal.named.project
+    layout = Layout(Path(world.settings.home).expanduser())
+    ground = Ground(files=world.files, project=Path(project), home=layout.home, max_bytes=world.settings.magic_docs.max_bytes)
+    means = DocsMeans(
+        session=journal.named.id,
+        ground=ground if project else None,
+        clock=world.clock,
+        asking=None if world.model is None else journal.asking(world.model),
+        settings=world.settings.magic_docs,
+        texts=docs_texts(world.files, layout),
+        tell=journal.tell,
+    )
+    return MagicDocs(journal.memories.heard, means)
+
+
+def _beneath(journal: Journal) -> Beneath:
+    world = journal.world
+    return Beneath(
+        project=journal.named.project,
+        database=world.database,
+        files=world.files,
+        clock=world.clock,
+        model=world.model,
+        settings=world.settings,
+        dream=lambda: world.flags.over(world.settings.dream),
+        governor=journal.governor,
+        tell=journal.tell,
+        record=journal.record_fork,
+    )

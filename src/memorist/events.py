@@ -169,6 +169,53 @@ class ExtractionFailed(Struct, frozen=True, tag="extraction_failed"):
     outcome: str
 
 
+class MagicDocFound(Struct, frozen=True, tag="magic_doc_found"):
+    """A Magic Doc was read, and is kept up to date from now on."""
+
+    path: str
+    title: str
+
+
+class MagicDocUpdated(Struct, frozen=True, tag="magic_doc_updated"):
+    """A Magic Doc was brought up to date. Sizes in bytes."""
+
+    path: str
+    title: str
+    before: int
+    after: int
+
+
+class MagicDocLeft(Struct, frozen=True, tag="magic_doc_left"):
+    """A Magic Doc stays as it is, and why; an empty path stands for all of them."""
+
+    path: str
+    reasons: tuple[str, ...]
+
+
+class MagicDocForgotten(Struct, frozen=True, tag="magic_doc_forgotten"):
+    """A Magic Doc is gone or has no header any more, and is no longer kept up to date."""
+
+    path: str
+    why: str
+
+
+class Dreamed(Struct, frozen=True, tag="dreamed"):
+    """Memory was consolidated in the background."""
+
+    change: str
+    """Id in the folder's history; empty when nothing was written."""
+    way: Way
+    what: str
+    waiting: int
+    """Questions that it put into the inbox."""
+
+
+class DreamFailed(Struct, frozen=True, tag="dream_failed"):
+    """A consolidation did not come to its end; the time of the last one stands, and what it had not written is as it was."""
+
+    why: str
+
+
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
     """The session ended, with everything written."""
 
@@ -195,6 +242,12 @@ Event = (
     | TeamFailed
     | MemoryRecalled
     | ExtractionFailed
+    | MagicDocFound
+    | MagicDocUpdated
+    | MagicDocLeft
+    | MagicDocForgotten
+    | Dreamed
+    | DreamFailed
     | SessionClosed
 )
 

@@ -13,7 +13,6 @@ from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
 from memorist.events import Event, ForkRan, HistoryReplaced, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.forks.spec import ParentCall, Receipt
-from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.ports import Model
 from memorist.remembering import Heard, Named, World, memories_of
@@ -26,9 +25,8 @@ from memorist.skills.called import CalledSkills
 from memorist.spend.run import SpendGovernor
 from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
-from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_session
-from memorist.store.transcript import TranscriptWriter
+from memorist.store.transcript import TranscriptWriter, recorded
 
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
@@ -45,16 +43,16 @@ class Journal:
         self.world = world
         self.receipts: list[Receipt] = []
         self.compacts = host.auto_compact and world.settings.compaction.enabled
-        self._host = replace(host, auto_compact=self.compacts)
+        self.host = replace(host, auto_compact=self.compacts)
         self.following = Following(self._session_memory)
         self._closed = False
-        self._governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
+        self.governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
         texts_of_compaction = shipped()
         self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
-        self.memories = memories_of(named.id, layout, world, self._governor, Heard(self.tell, self._record_fork))
+        self.memories = memories_of(named.id, layout, world, self.governor, Heard(self.tell, self.record_fork))
         self.called = CalledSkills(texts_of_compaction.skill)
         """The skills that the conversation called for."""
         self.window: list[Message] = []
@@ -68,7 +66,7 @@ class Journal:
     @property
     def keeps_notes(self) -> bool:
         """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
-        return allowed(self._host, self._session_memory())
+        return allowed(self.host, self._session_memory())
 
     def _session_memory(self) -> SessionMemorySettings:
         return self.world.flags.over(self.world.settings.session_memory)
@@ -81,7 +79,7 @@ class Journal:
             model=world.model,
             settings=self._session_memory,
             limits=world.settings.forks,
-            governor=self._governor,
+            governor=self.governor,
             tell=self.tell,
             keep=self._keep_receipt,
         )
@@ -91,29 +89,29 @@ class Journal:
         return CompactionMeans(
             clock=world.clock,
             files=world.files,
-            asking=self._asking(world.model) if world.model is not None else None,
+            asking=self.asking(world.model) if world.model is not None else None,
             settings=world.settings.compaction,
             layout=self.layout,
             tell=self.tell,
         )
 
-    def _asking(self, model: Model) -> Asking:
+    def asking(self, model: Model) -> Asking:
+        """What a fork of this session works with."""
         world = self.world
         return Asking(
             model=model,
             files=world.files,
             clock=world.clock,
             limits=world.settings.forks,
-            governor=self._governor,
-            record=self._record_fork,
+            governor=self.governor,
+            record=self.record_fork,
         )
 
     def _take_up(self) -> list[str]:
         """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
         cursor = self.memory.cursor()
         known = []
-        recorded = self.layout.transcript
-        for entry in memorist_jsonl.read(LineFile(recorded)) if recorded.exists() and recorded.stat().st_size else ():
+        for entry in recorded(self.layout.transcript):
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.took(entry)
@@ -217,9 +215,10 @@ class Journal:
 
     def _keep_receipt(self, receipt: Receipt) -> int:
         self.receipts.append(receipt)
-        return self._governor.keep(receipt)
+        return self.governor.keep(receipt)
 
-    def _record_fork(self, receipt: Receipt) -> None:
+    def record_fork(self, receipt: Receipt) -> None:
+        """Keep a fork's receipt and tell of it."""
         number = self._keep_receipt(receipt)
         self.tell(ForkRan(number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd))
 
@@ -230,7 +229,7 @@ class Journal:
         self._closed = True
         await self.memory.drain(CLOSE_SECONDS)
         await self.memories.close()
-        self._governor.give_up()
+        self.governor.give_up()
         self._transcript.close()
         self.tell(SessionClosed(self.following.messages, self.following.tokens))
         self._events.close()

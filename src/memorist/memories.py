@@ -13,6 +13,7 @@ from memorist.auto_memory.run import Written
 from memorist.core.messages import RECALLED, Message, Origin
 from memorist.errors import StoreError
 from memorist.forks.spec import ParentCall
+from memorist.magic_docs.heard import Heard
 from memorist.recall.choose import tools_used
 from memorist.recall.first_look.run import WAIT_SECONDS, FirstLook
 from memorist.recall.run import Recall
@@ -45,6 +46,8 @@ class Memories:
         self.recall = recall
         self._look = look
         self._team = team
+        self.heard = Heard()
+        """What the conversation says to the Magic Docs that it reads."""
         self._asked: Message | None = None
         """What the person said last, as long as nothing was looked up for it."""
         self._refused = False
@@ -74,6 +77,7 @@ class Memories:
         if message.origin is Origin.USER and not message.tool_results:
             self._newest.clear()
         self._newest.append(message)
+        self.heard.took(message)
         if self.extraction is not None:
             self._wrote(self.extraction.took(message, again=again, later=not self._may_ask))
         if self.recall is not None and not again:

@@ -11,11 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.clock import SystemClock
 from memorist.errors import NothingToDo
-from memorist.forks.spec import Receipt
+from memorist.forks.spec import Outcome, Receipt
 from memorist.models.choose import open_model
 from memorist.models.limits import RateNews, listen_to
+from memorist.past_state import PastState
 from memorist.ports import Clock, Files, Model
 from memorist.rollouts.artefacts import read_back
 from memorist.rollouts.consolidation.run import Consolidation, ConsolidationMeans, consolidate_folder
@@ -26,18 +26,17 @@ from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.sources.run import Found, Place, find, remember, remembered, usual_places
 from memorist.rollouts.synced import Failed, Synced
 from memorist.rollouts.work.run import Means, eligible_threads, one_round, worker_name
-from memorist.rollouts.working import Done, Stages, Told, Waits, terms_of
+from memorist.rollouts.working import Done, Stages, Told, Waits
+from memorist.safety.secrets import redact
 from memorist.settings import Settings
 from memorist.spend.run import SpendGovernor, heard
 from memorist.store.claims import Terms
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.forgetting import set_mode
-from memorist.store.layout import Layout
-from memorist.store.opening import open_state
 from memorist.store.rollouts import keep_threads, kept, restore, threads
-from memorist.store.state import State
-from memorist.store.thread import Extracted, Thread
+from memorist.store.state import remarks
+from memorist.store.thread import Extracted, Kept, Thread
 
 ALL_AGES = 36_500
 """Days that stand for any age."""
@@ -64,8 +63,11 @@ class _Alive:
         return self._mine()
 
 
-class PastSessions:
-    """Opened for a worker or a command, and closed by it. Raises StoreError, SettingsError and ModelNameError when something of it cannot be opened."""
+class PastSessions(PastState):
+    """With the two stages. Opened for a worker or a command, and closed by it.
+
+    Raises StoreError, SettingsError and ModelNameError when something of it cannot be opened.
+    """
 
     def __init__(
         self,
@@ -76,15 +78,13 @@ class PastSessions:
         files: Files | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.settings = settings
-        self.layout = Layout(Path(settings.home).expanduser().absolute())
-        self.clock = clock or SystemClock()
+        super().__init__(settings, clock=clock)
         self._consolidated: Consolidation | None = None
+        self._befell: tuple[str, ...] = ()
         self._files = files or DiskFiles()
         self._environment = os.environ if environment is None else environment
         self._given = model
         self._models: dict[str, Model | None] = {}
-        self.state: State = open_state(settings.state, self.layout.database)
         self._database = open_database(self.layout.database)
 
     def _model(self, *names: str) -> Model | None:
@@ -105,18 +105,14 @@ class PastSessions:
         """What the last consolidation did; None when none ran."""
         return self._consolidated
 
-    @property
-    def terms(self) -> Terms:
-        """What claims are given on."""
-        return terms_of(self.settings.rollouts)
-
     def look(self, named: Sequence[Path] = ()) -> Found:
         """Look for sessions where agents keep them, or below named folders, and record them. Where the database was lost, what the files hold is put back.
 
         Raises StoreError.
         """
         self._put_back()
-        places = [Place(folder, named=True) for folder in named] or usual_places(self.layout, self._home, self._environment)
+        home = Path(self._environment.get("HOME") or "~").expanduser()
+        places = [Place(folder, named=True) for folder in named] or usual_places(self.layout, home, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find(places, [*threads(self.state), *remembered(passed)])
         keep_threads(self.state, found.threads)
@@ -124,14 +120,21 @@ class PastSessions:
             remember(self._files, passed, found.passed)
         return found
 
-    @property
-    def _home(self) -> Path:
-        return Path(self._environment.get("HOME") or "~").expanduser()
-
     def _put_back(self) -> None:
-        if kept(self.state) or not self.layout.rollouts.exists():
+        """A database that knows no session was lost; one that knows some and no extracts was reset, or all of them were left out."""
+        if threads(self.state) or kept(self.state) or not self.layout.rollouts.exists():
             return
-        restore(self.state, rebuild(read_back(read_folder(self._files, self.layout.rollouts).files)).kept)
+        count = restore(self.state, self._in_files())
+        self._befell = (*remarks(self.state), *([f"what {count:,} sessions gave was taken back from the files"] if count else []))
+
+    def _in_files(self) -> Sequence[Kept]:
+        return rebuild(read_back(read_folder(self._files, self.layout.rollouts).files)).kept
+
+    def _all_left_out(self) -> bool:
+        """Whether everything that the files remember may not be memory any more, by word of the user or of the sessions."""
+        modes = {each.id: each.mode for each in threads(self.state)}
+        remembered = [each.extracted.thread for each in self._in_files()]
+        return bool(remembered) and all(modes.get(thread, "enabled") != "enabled" for thread in remembered)
 
     def stages(self, rollouts: RolloutsSettings) -> Stages:
         """The two stages, for a worker."""
@@ -142,7 +145,7 @@ class PastSessions:
 
     def _governed(self) -> tuple[SpendGovernor, Callable[[Receipt], None]]:
         governor = SpendGovernor(self._database, "", clock=self.clock, settings=self.settings.spend)
-        return governor, lambda receipt: _nothing(governor.keep(receipt))
+        return governor, lambda receipt: _nothing(governor.keep(_without_answer(receipt)))
 
     async def _extract(self, rollouts: RolloutsSettings, thread: Thread, *, final: bool) -> Extracted:
         governor, record = self._governed()
@@ -175,8 +178,10 @@ class PastSessions:
             governor=governor,
             record=record,
         )
+        rows = kept(self.state)
+        emptied = not rows and self._all_left_out()
         try:
-            made = self._consolidated = await consolidate_folder(means, kept(self.state), _Alive(mine))
+            made = self._consolidated = await consolidate_folder(means, rows, _Alive(mine), emptied=emptied)
         finally:
             governor.give_up()
         return made.selected
@@ -194,7 +199,12 @@ class PastSessions:
         )
 
     def plan(self, named: Sequence[Path] = (), max_age_days: int | None = None) -> Plan:
-        """Look for sessions, and say which a sync would extract. Raises StoreError, NothingToDo where nothing is there at all."""
+        """Look for sessions, and say which a sync would extract.
+
+        Raises StoreError, NothingToDo where nothing is there at all, and ModelNameError before a session is claimed for a model that cannot be had.
+        """
+        self._model(self.settings.rollouts.model)
+        self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
         found = self.look(named)
         rollouts = self._terms_of_search(named, max_age_days)
         below = tuple(os.path.realpath(folder) for folder in named)
@@ -253,7 +263,7 @@ class PastSessions:
             passed=plan.found.passed,
             waits=tuple(waits),
             way="" if files is None else files.way,
-            remarks=() if files is None else (*files.remarks, *([files.why] if files.why else [])),
+            remarks=(*self._befell, *(() if files is None else (*files.remarks, *([files.why] if files.why else [])))),
         )
 
     async def close(self) -> None:
@@ -278,6 +288,12 @@ async def past_sessions(settings: Settings, *, model: Model | None = None) -> As
 
 def _below(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _without_answer(receipt: Receipt) -> Receipt:
+    """What a stage answers is memory: it may hold what is to be forgotten, or a secret that is taken out only where it is judged. Reasons stay."""
+    answered = receipt.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.OVER_LIMIT)
+    return replace(receipt, said="" if answered else redact(receipt.said).text)
 
 
 def _nothing(value: object) -> None:

@@ -57,13 +57,17 @@ class PastShown:
         self._due = not window.own(PAST)
 
     def compacted(self) -> None:
-        """The conversation was made anew: it is shown again."""
+        """The conversation was made anew: it is shown again, unless it still stands there."""
         self._due = self._made_anew = True
 
     def show(self, window: Window) -> None:
         """Show it, where it is due and there is something. Files that cannot be read stop nothing: it is tried again with the next request."""
         first = self._made_anew or not window.begun
         if not self._due or not (first or window.open_for_more):
+            return
+        if self._made_anew and window.own(PAST):
+            # A developer message in front of the history outlives a compaction, and stays what the provider's cache holds.
+            self._due = self._made_anew = False
             return
         with contextlib.suppress(StoreError):
             text = self._text()

@@ -7,14 +7,16 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from memorist.cli import status as status_module
+from memorist.cli.due import Place
 from memorist.cli.main import commands
-from memorist.cli.status import Place, read_status
+from memorist.cli.status import read_status
 from memorist.core.messages import Usage
 from memorist.forks.spec import ForkLimits, ForkSpec, NoTools, Outcome, Receipt
 from memorist.models.limits import RateNews
@@ -22,8 +24,13 @@ from memorist.settings import Settings
 from memorist.spend.run import SpendGovernor, heard
 from memorist.spend.settings import SpendSettings
 from memorist.spend.status import Due, lines
+from memorist.store.claims import Claimed, Terms
 from memorist.store.database import open_database
+from memorist.store.jobs import ask, claim_consolidation, claim_extraction, fail, finish_consolidation
 from memorist.store.layout import Layout
+from memorist.store.rollouts import keep_threads
+from memorist.store.state import open_sqlite_state
+from memorist.store.thread import Thread
 from memorist.testing.clock import FrozenClock
 
 MODEL = "anthropic:claude-sonnet-5"
@@ -207,3 +214,79 @@ def test_doctor_notes_that_all_is_at_rest_and_touches_nothing(home: Path, monkey
     assert "no background work asks a model" not in before
     assert "no background work asks a model now: spend.day_requests is 0" in after
     assert [path.name for path in home.iterdir() if "damaged" in path.name] == []
+
+
+@pytest.fixture
+def due_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home that knows one finished session, one that goes on, and one that failed for good."""
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORIST_LONG_TERM", "rollouts")
+    now = int(time.time())
+    state = open_sqlite_state(tmp_path / "state.sqlite")
+    ages = {"done": 86_400, "young": 3_600, "broken": 2 * 86_400}
+    keep_threads(
+        state,
+        [
+            Thread(id=id, path=id, format="codex", size=1, modified_ns=(now - age) * 10**9, updated=now - age, first_words="Hello.")
+            for id, age in ages.items()
+        ],
+    )
+    terms = Terms(retries=1)
+    claim = claim_extraction(state, "broken", now - ages["broken"], worker="w", terms=terms)
+    assert isinstance(claim, Claimed)
+    fail(state, claim, "the model is overloaded", terms)
+    state.close()
+    return tmp_path
+
+
+@pytest.mark.covers("RO-1", "RO-2", "SG-1")
+def test_what_past_sessions_have_due_is_told(due_home: Path) -> None:
+    """How many are finished, when the next one is, and what is not tried again with its reason; nothing of a consolidation that nobody asked for."""
+    del due_home
+    ran = CliRunner().invoke(commands, ["status", "--json"])
+    told = [(each["what"], each["why"]) for each in json.loads(ran.stdout)["due"]]
+
+    assert ran.exit_code == 0
+    assert told == [
+        ("rollouts", "2 sessions are finished and new to memory"),
+        ("rollouts", "1 sessions are not finished yet"),
+        ("rollouts", "broken is not tried again after 1 attempts: the model is overloaded; `memorist rollouts retry` does"),
+    ]
+    assert "not tried again after 1 attempts" in CliRunner().invoke(commands, ["status"]).stdout
+
+
+@pytest.mark.covers("RO-5", "SG-1")
+def test_a_consolidation_that_waits_is_told_with_its_time(due_home: Path) -> None:
+    """Asked for: due at once. Failed: due after the wait, with the reason. Succeeded: nothing is due, and by hand is said where nothing runs by itself."""
+
+    def told(**environment: str) -> list[dict[str, Any]]:
+        ran = CliRunner().invoke(commands, ["status", "--json"], env=environment)
+        return [each for each in json.loads(ran.stdout)["due"] if each["what"] == "consolidation" or environment]
+
+    state, terms = open_sqlite_state(due_home / "state.sqlite"), Terms()
+    with state.transaction():
+        ask(state, state.now(), terms)
+    asked = told()
+    claim = claim_consolidation(state, worker="w", terms=terms)
+    assert isinstance(claim, Claimed)
+    running = told()
+    fail(state, claim, "the disk is full", terms)
+    failed = told()
+    with state.transaction():
+        state.change("update jobs set retry_at = null where kind = 'consolidate'")
+    claim = claim_consolidation(state, worker="w", terms=terms)
+    assert isinstance(claim, Claimed)
+    finish_consolidation(state, claim, ())
+    settled = told()
+    with state.transaction():
+        ask(state, state.now(), terms)
+    cooling = told()
+    state.close()
+
+    assert [each["why"] for each in asked] == ["sessions were extracted or left out since the last one"]
+    assert [each["why"] for each in running] == ["one is running"]
+    assert [each["why"] for each in failed] == ["the last one failed: the disk is full"]
+    assert failed[0]["when"] > time.time()
+    assert settled == []
+    assert [each["why"] for each in cooling] == ["the last one succeeded a short while ago"]
+    assert "memorist rollouts sync" in told(MEMORIST_LONG_TERM="none")[0]["why"]

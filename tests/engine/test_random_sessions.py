@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.compaction.result import Strategy
@@ -44,6 +44,8 @@ def test_every_request_of_any_session_is_one_that_the_provider_takes(moves: list
 
 @pytest.mark.covers("CX-1", "CX-2", "CX-5", "CX-7", "CP-10")
 @settings(max_examples=15, deadline=None)
+@example([(1, []), "tail", (1, []), "back", (1, [])], "anthropic", "rollout")
+@example([(1, [0, 2635]), "stop", "auto", (1, [])], "anthropic", "rollout")
 @given(
     st.lists(st.one_of(MOVES, st.sampled_from(["back", "stop", "day"])), min_size=1, max_size=14),
     st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),

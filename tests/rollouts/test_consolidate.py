@@ -274,7 +274,7 @@ ROWS = st.lists(
 
 
 @pytest.mark.covers("RO-5")
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(ROWS, ROWS)
 def test_after_any_change_of_sessions_every_claim_has_one_that_is_there(before: list[Kept], after: list[Kept]) -> None:
     """From any sessions to any others: no claim rests on one that is gone, every session of the new ones is named, and a second run changes nothing."""

@@ -66,7 +66,8 @@ async def test_a_model_extracts_a_session(tmp_path: Path) -> None:
 
     assert (made.way, made.problem, made.slug, made.thread, made.updated) == ("model", "", "till", "s1", 9)
     assert (made.generated, made.cwd, made.branch, made.outside) == (1_700_000_000, "/home/dev/shop", "main", False)
-    assert [each.proof for each in parse(made.raw_memory).tasks[0].preferences] == ["said"]
+    # The model names no day: the entry has that of the session's newest message.
+    assert [(each.proof, each.date) for each in parse(made.raw_memory).tasks[0].preferences] == [("said", "1970-01-01")]
     assert made.rollout_summary == "# Till mended\n"
     assert len(kept) == 1
     assert "tools" not in model.requests[0].body

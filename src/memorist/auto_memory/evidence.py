@@ -45,6 +45,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     session: str = ""
     user: tuple[tuple[str, str], ...] = ()
     outside: tuple[str, ...] = ()
+    proven: tuple[str, ...] = ()
+    """Paths whose change follows by rule from the memories themselves (DR-5): it says nothing new, and what stood behind the memory still does."""
 
 
 def evidence(session: str, messages: Iterable[Message]) -> Evidence:

@@ -28,7 +28,7 @@ from memorist.safety.secrets import redact
 
 BY_A_PERSON: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
 """Writers that are the person: their word needs no second one."""
-BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent"})
+BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent", "dream"})
 """Writers that may do what the last text they read told them."""
 UNASKED: frozenset[Actor] = frozenset({"said", "extraction", "agent", "dream", "import"})
 """Writers that nobody asked to share anything with a team."""
@@ -101,10 +101,11 @@ def judge(change: Change, case: Case) -> Verdict:
     clash = _against_the_team(made, change, case)
     if case.actor in BY_A_PERSON:
         return Accepted(cleaned, trust, (*remarks, *clash))
-    reasons = (*clash, *_published(change, case))
-    reasons += _overwrites(made, change, trust, case.actor)
+    proven = change.path in case.said.proven
+    reasons = (*(() if proven else clash), *_published(change, case))
+    reasons += () if proven or case.actor == "team" else _overwrites(made, change, trust)
     if seal(made) not in case.reviewed:
-        reasons = (*orders(topic), *reasons, *_unbacked(made, change, trust, case))
+        reasons = (*orders(topic), *reasons, *(() if proven else _unbacked(made, change, trust, case)))
     return Doubtful(cleaned, trust, (*reasons, *remarks)) if reasons else Accepted(cleaned, trust, remarks)
 
 
@@ -134,7 +135,9 @@ def _removal(change: Change, case: Case) -> Verdict:
     published = _published(change, case)
     if published:
         return Doubtful(change, before, published)
-    if case.actor in BY_A_PERSON or case.actor in ("said", "dream", "import", "team"):
+    if case.actor in BY_A_PERSON or case.actor in ("said", "import", "team") or change.path in case.said.proven:
+        return Accepted(change, before)
+    if case.actor == "dream" and before not in BY_PERSON:
         return Accepted(change, before)
     return Doubtful(change, before, ("it would delete a memory, and the person did not ask for it",))
 
@@ -170,7 +173,7 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
         trust, quote = (before.trust if same and before.trust is not Trust.UNKNOWN else Trust.REVIEWED), claimed.quote
     elif messages:
         trust, quote = Trust.STATED, claimed.quote
-    elif same:
+    elif same or (change.path in case.said.proven and change.before is not None):
         trust, quote, messages = before.trust, before.quote, before.messages
     else:
         trust, quote = _unquoted(topic, case), ""
@@ -208,14 +211,14 @@ def _against_the_team(topic: Topic, change: Change, case: Case) -> tuple[str, ..
 def _unquoted(topic: Topic, case: Case) -> Trust:
     if case.actor == "import":
         return Trust.IMPORTED
-    if case.actor in ("dream", "team"):
-        return Trust.DERIVED if case.actor == "dream" else Trust.TEAM
+    if case.actor == "team":
+        return Trust.TEAM
     return Trust.OUTSIDE if comes_from_outside(topic.body, case.said) or comes_from_outside(told(topic), case.said) else Trust.DERIVED
 
 
-def _overwrites(topic: Topic, change: Change, trust: Trust, actor: Actor) -> tuple[str, ...]:
+def _overwrites(topic: Topic, change: Change, trust: Trust) -> tuple[str, ...]:
     before = parse(change.path, change.before) if change.before is not None else None
-    if before is None or before.provenance.trust not in BY_PERSON or actor in ("dream", "team"):
+    if before is None or before.provenance.trust not in BY_PERSON:
         return ()
     new_words = trust is Trust.STATED and plain(topic.provenance.quote) != plain(before.provenance.quote)
     if new_words or _same(before, topic):

@@ -34,6 +34,7 @@ BENCHES = {
     "manifest": "manifest",
     "spend": "spending",
     "team": "team",
+    "dream": "dream",
     "rollouts-stage-one": "rollouts_stage_one",
     "rollouts": "rollouts",
 }

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import show
-from memorist.cli.rollouts.group import opened
-from memorist.cli.rollouts.sync import as_object, lines, run_sync, sessions_option
+from memorist.cli.rollouts.sync import as_object, lines, opened, run_sync, sessions_option
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.models.prices import MILLION, lookup, merged, shipped
 from memorist.past_sessions import ALL_AGES, PastSessions, Plan
@@ -39,6 +38,8 @@ def import_command(named: Sequence[Path], max_age_days: int | None, model: str |
 
     Shows what was found and what it would cost with the model, and asks. Sessions are read in place and never changed.
     """
+    if as_json and not yes:
+        raise click.UsageError("--json needs --yes: a script cannot be asked")
 
     async def work(past: PastSessions) -> Synced | None:
         plan = past.plan(named, ALL_AGES if max_age_days is None else max_age_days)

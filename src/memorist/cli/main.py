@@ -25,6 +25,8 @@ class MemoristCommands(Commands):
         "config": "memorist.cli.config:config",
         "context": "memorist.cli.context:context",
         "demo": "memorist.cli.replay:demo",
+        "docs": "memorist.cli.docs:docs_group",
+        "dream": "memorist.cli.dream:dream_command",
         "doctor": "memorist.cli.doctor:doctor",
         "import": "memorist.cli.import_sessions:import_command",
         "memory": "memorist.cli.memory.group:memory_group",

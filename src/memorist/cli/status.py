@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
-from msgspec import Struct
 
 from memorist.cli import show
+from memorist.cli.due import Place, rollouts_due
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.errors import StoreError
@@ -23,17 +23,7 @@ from memorist.store.database import open_database
 from memorist.store.layout import Layout
 from memorist.store.spend import DAY_SECONDS, blocked_since, day_of, failures_since, spent_by_kind
 
-
-class Place(Struct, frozen=True, kw_only=True):
-    """What those who tell what is due may look at."""
-
-    layout: Layout
-    settings: Settings
-    database: sqlite3.Connection
-    now: float
-
-
-DUE: tuple[Callable[[Place], Sequence[Due]], ...] = ()
+DUE: tuple[Callable[[Place], Sequence[Due]], ...] = (rollouts_due,)
 """Asked, in this order, what is due. A subsystem that works by itself adds its own."""
 
 

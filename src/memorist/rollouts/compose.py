@@ -15,6 +15,8 @@ TIPS = 12
 """Tips of one place, from what is known and what failed. Ours."""
 TIP = 240
 """Characters of a tip; what is longer is looked up in the handbook."""
+RAN = "Ran: "
+"""How an entry begins that tells of a command of no known use: a session that wants it looks it up."""
 _LEARNT = 200
 _KEYWORDS = 6
 
@@ -72,7 +74,7 @@ def _tips(group: Group) -> Iterator[Entry]:
 
 
 def _is_tip(entry: Entry) -> bool:
-    return entry.by == "sessions" and len(entry.text) <= TIP and not entry.text.startswith(REPORTED)
+    return entry.by == "sessions" and len(entry.text) <= TIP and not entry.text.startswith((REPORTED, RAN))
 
 
 def _topic(group: Group, work: Work, days: list[str], known: dict[tuple[str, str], str]) -> Topic:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from memorist.auto_memory.evidence import typed_words
-from memorist.core.messages import RECALLED, Document, Image, Message, Origin, ToolResult, ToolUse
+from memorist.core.messages import PAST, RECALLED, Document, Image, Message, Origin, ToolResult, ToolUse
 from memorist.formats.recorded import Boundary, Entry
 from memorist.rollouts.evidence import ROW_TOKENS, TOOL_TOKENS, Row, Tier, cut_row
 from memorist.session_memory.actions import Action, Asks, Changes, Delegates, Plans, PlansOne, Proposes, Reads, Runs, Uses, action_of
@@ -51,7 +51,7 @@ class RowMaker:
         if isinstance(entry, Boundary):
             yield from self._said(Tier.COMMENTARY)
             return
-        if not isinstance(entry, Message) or entry.id.startswith(RECALLED):
+        if not isinstance(entry, Message) or entry.id.startswith((RECALLED, PAST)):
             return
         for result in entry.tool_results:
             yield from self._answered(entry, result)

@@ -19,6 +19,7 @@ from memorist.core.messages import JsonObject
 from memorist.core.template import render as filled
 from memorist.rollouts.cleaning import cleaned, cleaned_line
 from memorist.rollouts.raw_memory import UNKNOWN, Bullet, RawMemory, Task, parse, tidy
+from memorist.rollouts.rows import day
 from memorist.rollouts.scope import holds_everywhere, own_scope
 from memorist.rollouts.structural import Stage, slug_of
 from memorist.rollouts.summary import summary_of
@@ -211,7 +212,8 @@ class _Judge:
     def _kept(self, bullets: Sequence[Bullet], *, wish: bool = False) -> tuple[Bullet, ...]:
         found = [self._bullet(bullet, wish=wish) for bullet in bullets]
         self.dropped += found.count(None)
-        return tuple(bullet for bullet in found if bullet is not None)
+        # Later facts replace earlier ones by their day, so that one without a day has the session's.
+        return tuple(bullet if bullet.date else replace(bullet, date=day(self._thread.updated)) for bullet in found if bullet is not None)
 
     def _bullet(self, bullet: Bullet, *, wish: bool) -> Bullet | None:
         """The entry with what is known of its proof; None where it may not stand."""

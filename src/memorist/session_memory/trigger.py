@@ -14,6 +14,10 @@ class Host(Struct, frozen=True, kw_only=True):
     """The agent runs on a machine whose disk does not outlive the session."""
     auto_compact: bool = True
     """The conversation will be compacted when it is full, by memorist or by the host."""
+    interactive: bool = True
+    """A person is there. A program that asks one question and ends has no time for a dream (DR-1)."""
+    main: bool = True
+    """It is the main agent, not one of its subagents, which do not dream."""
 
 
 class Progress(Struct, frozen=True, kw_only=True):

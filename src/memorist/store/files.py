@@ -102,7 +102,7 @@ class DiskFiles:
         with _refusals("write", path), _turn(path.parent):
             if expect is not None:
                 _check(path, expect)
-            temporary = _temporary(path.parent, data, durable=self._durable)
+            temporary = _temporary(path.parent, data, durable=self._durable, mode=_mode(path))
             try:
                 temporary.replace(path)
             except OSError:
@@ -259,7 +259,16 @@ def _check(path: Path, expect: bytes) -> None:
         raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
 
 
-def _temporary(folder: Path, data: bytes, *, durable: bool) -> Path:
+def _mode(path: Path) -> int:
+    """The permissions of the file that is replaced, which are its owner's choice; for a new one only the owner's."""
+    try:
+        found = path.lstat().st_mode
+    except FileNotFoundError:
+        return 0o600
+    return stat.S_IMODE(found) & 0o777 if stat.S_ISREG(found) else 0o600
+
+
+def _temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o600) -> Path:
     """A new file in the folder with these bytes, flushed to the disk if it is to be durable; nothing is left of it when that fails."""
     path = folder / f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -267,6 +276,8 @@ def _temporary(folder: Path, data: bytes, *, durable: bool) -> Path:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
+            if mode != 0o600:
+                os.fchmod(file.fileno(), mode)
             if durable:
                 os.fsync(file.fileno())
     except OSError:

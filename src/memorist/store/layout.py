@@ -50,6 +50,11 @@ class Layout:
         return self.home / "session-memory" / "config" / "prompt.md"
 
     @property
+    def own_docs_prompt(self) -> Path:
+        """A user's own prompt for Magic Docs."""
+        return self.home / "magic-docs" / "config" / "prompt.md"
+
+    @property
     def rollouts(self) -> Path:
         """What was consolidated of past sessions: files for people and agents to read."""
         return self.home / "memories"
@@ -136,6 +141,11 @@ class MemoryLayout:
     def inbox(self) -> Path:
         """Proposals that wait for the user."""
         return self.state / "inbox"
+
+    @property
+    def dream(self) -> Path:
+        """What dreams leave beside the folder: lock, journal, daily logs, and which questions were asked."""
+        return self.state / "dream"
 
     @property
     def full_text(self) -> Path:

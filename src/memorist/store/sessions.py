@@ -34,6 +34,15 @@ def session_folders(database: sqlite3.Connection, start: str) -> list[tuple[str,
     return [(row["id"], row["folder"]) for row in rows]
 
 
+def sessions_by_project(database: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Id, project and folder of every session. Raises StoreError."""
+    try:
+        rows = database.execute("select id, project, folder from sessions order by id").fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"the sessions cannot be read from the database ({error})") from error
+    return [(row["id"], row["project"], row["folder"]) for row in rows]
+
+
 def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt, *, reservation: int | None = None) -> int:
     """Record what a fork did and add it to the totals, in place of what was reserved for it; gives the receipt's number. Raises StoreError."""
     usage = receipt.usage

@@ -6,15 +6,17 @@ import errno
 import fcntl
 import io
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 
 from memorist.errors import StoreError
-from memorist.formats.memorist_jsonl import encode
+from memorist.formats.memorist_jsonl import encode, read
 from memorist.formats.recorded import Entry
 from memorist.store.files import make_folders, refusal
+from memorist.store.lines import LineFile
 
 _BUFFER = 256 * 1024
 _BLOCK = 64 * 1024
@@ -124,3 +126,9 @@ def _whole(data: bytes) -> bool:
         return isinstance(msgspec.json.decode(data), dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+def recorded(path: Path) -> Iterator[Entry]:
+    """What stands in a transcript, in order; nothing where there is none yet. Raises UnreadableSession."""
+    if path.exists() and path.stat().st_size:
+        yield from read(LineFile(path))

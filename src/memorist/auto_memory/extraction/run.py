@@ -96,7 +96,7 @@ class Extraction:
         if len(self._new) > MESSAGES_KEPT:
             del self._new[: MESSAGES_KEPT // 10]
         if again and message.id == self._cursor.message:
-            self._outside = _newest(evidence("", self._new).outside)
+            self._outside = newest_of(evidence("", self._new).outside)
             self._new.clear()
             self._asked.clear()
         if again or message.origin is not Origin.USER or self._memory.settings.policy == "off":
@@ -172,7 +172,7 @@ class Extraction:
         with contextlib.suppress(StoreError):  # looked at once more by the next process, nothing else
             self._means.files.write(self._means.cursor, msgspec.json.encode(self._cursor))
         known = {message.id for message in seen}
-        self._outside = _newest((*self._outside, *evidence("", seen).outside))
+        self._outside = newest_of((*self._outside, *evidence("", seen).outside))
         self._new = [message for message in self._new if message.id not in known]
         self._asked = [wish for wish in self._asked if wish.message not in known]
 
@@ -276,8 +276,8 @@ class Extraction:
         await self._lane.drain(self._memory.settings.drain_seconds)
 
 
-def _newest(texts: Sequence[str]) -> tuple[str, ...]:
-    """The newest texts, as many as are held for later comparisons."""
+def newest_of(texts: Sequence[str]) -> tuple[str, ...]:
+    """The newest texts, as many as are held for later comparisons (`OUTSIDE_KEPT`)."""
     kept, size = [], 0
     for text in reversed(texts):
         size += len(text)

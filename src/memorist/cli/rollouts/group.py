@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from memorist.cli.commands import Commands
 from memorist.configuration import load_settings
-from memorist.past_sessions import PastSessions, past_sessions
+from memorist.past_state import PastState, past_state
 from memorist.settings import Settings
 
 T = TypeVar("T")
@@ -29,7 +28,7 @@ class RolloutsCommands(Commands):
         "reset": "memorist.cli.rollouts.state:reset_command",
         "show": "memorist.cli.rollouts.state:show_command",
         "leave-out": "memorist.cli.rollouts.state:leave_out",
-        "note": "memorist.cli.rollouts.state:note",
+        "note": "memorist.cli.rollouts.note:note",
     }
 
 
@@ -46,11 +45,7 @@ def settings_of(model: str | None = None) -> Settings:
     return replace(found, model=model, rollouts=replace(found.rollouts, model="", consolidation_model=""))
 
 
-def opened(work: Callable[[PastSessions], Awaitable[T]], *, model: str | None = None) -> T:
-    """Do something with the past sessions of the home, opened for it and closed behind it."""
-
-    async def run() -> T:
-        async with past_sessions(settings_of(model)) as past:
-            return await work(past)
-
-    return asyncio.run(run())
+def looked(work: Callable[[PastState], T]) -> T:
+    """Do something with what is known of past sessions, without the two stages, which take long to load."""
+    with past_state(settings_of()) as past:
+        return work(past)

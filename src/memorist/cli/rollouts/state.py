@@ -1,45 +1,37 @@
-"""`memorist rollouts status, retry, reset, show, leave-out, note`."""
+"""`memorist rollouts status, retry, reset, show, leave-out`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
 
 from memorist.cli import show
-from memorist.cli.rollouts.group import opened
+from memorist.cli.rollouts.group import looked
 from memorist.errors import NothingToDo
-from memorist.past_sessions import PastSessions
+from memorist.past_state import PastState
 from memorist.rollouts.eligible import judge_all
-from memorist.rollouts.folder.run import take_note
-from memorist.rollouts.handbook import EVERYWHERE
-from memorist.rollouts.overview import SUMMARY
-from memorist.rollouts.sources.run import repository
 from memorist.store.files import DiskFiles
 from memorist.store.forgetting import set_mode
 from memorist.store.jobs import exhausted, failures, jobs, retry
 from memorist.store.rollouts import kept, reset, standing_of, standings, threads
+from memorist.store.thread import Thread
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def status(as_json: bool) -> None:
     """Show what is known of past sessions, what waits and why, and what failed."""
-
-    async def look(past: PastSessions) -> dict[str, Any]:
-        return _status(past)
-
-    found = opened(look)
+    found = looked(_status)
     if as_json:
         show.json(found)
     else:
         _print(found)
 
 
-def _status(past: PastSessions) -> dict[str, Any]:
+def _status(past: PastState) -> dict[str, Any]:
     verdicts = judge_all(standings(past.state), past.settings.rollouts, now=past.state.now())
     extracts = kept(past.state)
     consolidation = next((job for job in jobs(past.state) if job.kind == "consolidate"), None)
@@ -86,11 +78,7 @@ def _print(found: dict[str, Any]) -> None:
 @click.argument("threads", nargs=-1, metavar="[THREAD]…")
 def retry_command(threads: tuple[str, ...]) -> None:
     """Try sessions again that failed, all of them without a name."""
-
-    async def work(past: PastSessions) -> int:
-        return retry(past.state, past.terms, list(threads) or None)
-
-    count = opened(work)
+    count = looked(lambda past: retry(past.state, past.terms, list(threads) or None))
     click.echo(f"{count:,} jobs may run again; `memorist rollouts sync` or `memorist worker --once` runs them")
 
 
@@ -100,11 +88,8 @@ def reset_command(yes: bool) -> None:
     """Forget every extract, job and failure, so that all sessions are extracted anew. Sessions and the folder of memories stay."""
     if not yes:
         click.confirm("Forget what was extracted of all past sessions? The next sync does it all anew.", abort=True)
-
-    async def work(past: PastSessions) -> int:
-        return reset(past.state)
-
-    click.echo(f"{opened(work):,} extracts forgotten")
+    count = looked(lambda past: reset(past.state))
+    click.echo(f"{count:,} extracts forgotten")
 
 
 @click.command("show")
@@ -112,31 +97,33 @@ def reset_command(yes: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def show_command(thread: str | None, as_json: bool) -> None:
     """Show what stage one made of a session, by the begin of its id; without one the summary that sessions are shown."""
-
-    async def work(past: PastSessions) -> dict[str, Any]:
-        return _of_thread(past, thread) if thread else _summary(past)
-
-    found = opened(work)
+    found = looked(lambda past: _of_thread(past, thread) if thread else _summary(past))
     if as_json:
         show.json(found)
     else:
         click.echo(show.readable(found["text"]).rstrip("\n"))
 
 
-def _summary(past: PastSessions) -> dict[str, Any]:
-    path = past.layout.rollouts / SUMMARY
+def _summary(past: PastState) -> dict[str, Any]:
+    path = past.layout.rollouts / "memory_summary.md"
     if not path.exists():
         raise NothingToDo("nothing was consolidated yet; `memorist rollouts sync` does it")
     return {"path": str(path), "text": DiskFiles().read(path).decode("utf-8", "replace")}
 
 
-def _of_thread(past: PastSessions, start: str) -> dict[str, Any]:
+def _named(past: PastState, start: str) -> Thread:
+    """The session whose id this is, or whose id alone begins so. Raises NothingToDo."""
     found = [each for each in threads(past.state) if each.id.startswith(start)]
-    if len(found) != 1:
+    exact = [each for each in found if each.id == start]
+    if len(exact or found) != 1:
         raise NothingToDo(
-            f"{len(found):,} sessions begin with {start!r}; `memorist rollouts status --json` and `memorist rollouts sync --json` name them"
+            f"{len(found):,} sessions begin with {start!r}; the names of files in memories/rollout_summaries and `--json` tell ids"
         )
-    thread = found[0]
+    return (exact or found)[0]
+
+
+def _of_thread(past: PastState, start: str) -> dict[str, Any]:
+    thread = _named(past, start)
     row = next((each for each in kept(past.state) if each.extracted.thread == thread.id), None)
     standing = standing_of(past.state, thread.id)
     text = "" if row is None else f"{row.extracted.rollout_summary.rstrip()}\n\n{row.extracted.raw_memory}"
@@ -158,23 +145,8 @@ def _of_thread(past: PastSessions, start: str) -> dict[str, Any]:
 def leave_out(thread: str, take_in: bool) -> None:
     """Keep a session out of memory: what was made of it goes, and the next consolidation forgets what only it held up."""
 
-    async def work(past: PastSessions) -> bool:
-        if standing_of(past.state, thread) is None:
-            raise NothingToDo(f"there is no session {thread!r}; `memorist rollouts sync --json` finds them")
-        return set_mode(past.state, thread, "enabled" if take_in else "disabled", past.terms)
+    def work(past: PastState) -> bool:
+        return set_mode(past.state, _named(past, thread).id, "enabled" if take_in else "disabled", past.terms)
 
-    forgets = opened(work)
+    forgets = looked(work)
     click.echo("it may become memory again" if take_in else f"it is left out{'; the next consolidation forgets it' if forgets else ''}")
-
-
-@click.command("note")
-@click.argument("text")
-@click.option("--here", is_flag=True, help="It holds for this project only. [default: everywhere]")
-def note(text: str, here: bool) -> None:
-    """Note something for later sessions: shown at once, merged at the next consolidation."""
-    place = repository(str(Path.cwd())) if here else EVERYWHERE
-
-    async def work(past: PastSessions) -> str:
-        return take_note(DiskFiles(), past.layout.rollouts, text, now=_time(int(past.clock.now())) or "", place=place)
-
-    click.echo(f"noted in {opened(work)}")

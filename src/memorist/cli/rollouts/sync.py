@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memorist.cli import show
-from memorist.cli.rollouts.group import opened
-from memorist.past_sessions import PastSessions, Plan
+from memorist.cli.rollouts.group import settings_of
+from memorist.past_sessions import PastSessions, Plan, past_sessions
 from memorist.rollouts.synced import Synced
 from memorist.rollouts.working import Done, Told
 
+T = TypeVar("T")
 SHOWN = 5
 """Files or sessions of one kind that are named; the rest is counted."""
 
@@ -58,14 +61,29 @@ def sync(named: Sequence[Path], max_age_days: int | None, model: str | None, as_
         sys.exit(1)
 
 
+def opened(work: Callable[[PastSessions], Awaitable[T]], *, model: str | None = None) -> T:
+    """Do something with the past sessions of the home, opened for it and closed behind it."""
+
+    async def run() -> T:
+        async with past_sessions(settings_of(model)) as past:
+            return await work(past)
+
+    return asyncio.run(run())
+
+
 async def run_sync(past: PastSessions, plan: Plan) -> Synced:
     """Sync by the plan, with a bar on a terminal where it may take long."""
-    if not plan.eligible or not sys.stderr.isatty():
+    if not plan.eligible or not on_a_terminal():
         return await past.sync(plan)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("sessions", total=len(plan.eligible))
         return await past.sync(plan, _stepping(lambda: progress.advance(bar)))
+
+
+def on_a_terminal() -> bool:
+    """Whether a person watches."""
+    return sys.stderr.isatty()
 
 
 def _stepping(step: Callable[[], None]) -> Callable[[Told], None]:

@@ -1,0 +1,1 @@
+"""What `memorist doctor` looks at, an area to a module."""

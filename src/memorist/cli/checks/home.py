@@ -1,0 +1,120 @@
+"""The home folder: there, writable, private, with room, and without what killed writers left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from memorist.cli.checks.finding import FIX, Finding, Place, counted, mended_or, put_aside, refusals
+
+ROOM_BYTES = 100_000_000
+"""Free space below which a long session may not fit any more. Ours."""
+LEFT_SECONDS = 3_600.0
+"""Age from which on a temporary file belongs to no write under way: a write takes milliseconds. Ours."""
+LOOKED_AT = 100_000
+"""Files and folders that are looked at."""
+AHEAD_SECONDS = 86_400.0
+"""A file whose time lies further ahead than a day was written under a wrong clock; time zones and other machines stay below that. Ours."""
+
+
+def check_home(place: Place) -> Iterator[Finding]:
+    """The folder itself, then what is in it."""
+    home = place.layout.home
+    if not home.exists():
+        yield Finding("good", f"{home} does not exist yet; it is made when it is needed")
+        return
+    if not home.is_dir():
+        yield Finding("wrong", f"{home} is not a folder", "Move it away, or set MEMORIST_HOME to another place.")
+        return
+    if not os.access(home, os.W_OK | os.X_OK):
+        yield Finding("wrong", f"{home} cannot be written", "Give yourself write access to it, or set MEMORIST_HOME to another place.")
+        return
+    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+        yield mended_or(place, f"others on this machine can look into {home}", f"chmod 700 {home}", lambda: _closed([home]))
+    else:
+        yield Finding("good", f"{home} is writable and private")
+    yield _room(home)
+    paths = list(_below(home))
+    yield from _unreadable(paths)
+    yield from _left(place, paths)
+    yield from _ahead(place, paths)
+
+
+def _below(home: Path) -> Iterator[Path]:
+    """Everything in the home folder, links and histories left out."""
+    waiting, seen = [home], 0
+    while waiting and seen < LOOKED_AT:
+        folder = waiting.pop()
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            continue  # `_unreadable` names it
+        for path in entries:
+            seen += 1
+            if path.is_symlink():
+                continue
+            yield path
+            if path.is_dir() and path.name != "history":
+                waiting.append(path)
+
+
+def _room(home: Path) -> Finding:
+    free = shutil.disk_usage(home).free
+    if free < ROOM_BYTES:
+        return Finding(
+            "wrong", f"there are only {free // 1_000_000:,} MB free for {home}", "Free space; sessions are written there as they run."
+        )
+    return Finding("good", "there is room on its disk")
+
+
+def _closed(paths: list[Path]) -> str:
+    for path in paths:
+        with refusals("close to others", path):
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
+    return "closed to others"
+
+
+def _unreadable(paths: list[Path]) -> Iterator[Finding]:
+    found = [path for path in paths if not os.access(path, os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0))]
+    if found:
+        what = f"{counted(len(found), 'file')} in it cannot be read and written, such as {found[0]}"
+        yield Finding("wrong", what, "Give yourself access: it may belong to another user, after a run as root for one.")
+
+
+def _left(place: Place, paths: list[Path]) -> Iterator[Finding]:
+    found = [
+        path
+        for path in paths
+        if path.name.startswith(".memorist-") and path.name.endswith(".tmp") and _time(path) < place.now - LEFT_SECONDS
+    ]
+    if found:
+
+        def act() -> str:
+            for path in found:
+                put_aside(place.layout, path)
+            return f"moved to {place.layout.home / 'put-aside'}"
+
+        yield mended_or(place, f"killed writers left {counted(len(found), 'temporary file')}, such as {found[0]}", FIX, act)
+
+
+def _ahead(place: Place, paths: list[Path]) -> Iterator[Finding]:
+    found = [path for path in paths if _time(path) > place.now + AHEAD_SECONDS]
+    if found:
+
+        def act() -> str:
+            for path in found:
+                with refusals("set the time of", path):
+                    os.utime(path, (place.now, place.now))
+            return "their time is now"
+
+        yield mended_or(place, f"the times of {counted(len(found), 'file')} lie in the future, such as {found[0]}", FIX, act)
+
+
+def _time(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

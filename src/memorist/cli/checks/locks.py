@@ -1,0 +1,65 @@
+"""Locks: who holds one, and what stands in the place of one. The system lets go of a killed holder's lock, so none outlives its process."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from memorist.cli.checks.finding import FIX, Finding, Place, mended_or, put_aside
+from memorist.errors import StoreError
+from memorist.store.locks import held
+
+PATIENCE_SECONDS = 2.0
+"""Wait for a lock whose holder has milliseconds of work. Ours."""
+
+
+def check_locks(place: Place) -> Iterator[Finding]:
+    """The locks of memories and of transcripts."""
+    projects = place.layout.projects
+    short = [*projects.glob("*/memory-state/lock"), *projects.glob("*/memory-state/purge.lock")]
+    sessions = sorted(projects.glob("*/*/transcript.jsonl.lock"))
+    found = [*_blocked(place, [*short, *sessions])]
+    sound = [path for path in short if path.is_file() and not path.is_symlink()]
+    found += [finding for path in sorted(sound) for finding in _stuck(path)]
+    yield from found
+    if not found:
+        yield Finding("good", "no lock is stuck")
+    for path in sessions:
+        holder = _holder(path)
+        if holder:
+            yield Finding("note", f"the session {path.parent.name} is open in process {holder}")
+
+
+def _blocked(place: Place, paths: list[Path]) -> Iterator[Finding]:
+    """What is no file in the place of a lock can never be taken."""
+    for path in paths:
+        if path.is_symlink() or not path.is_file():
+            yield mended_or(place, f"{path} is no file, so that nobody can take the lock", FIX, partial(put_aside, place.layout, path))
+
+
+def _stuck(path: Path) -> Iterator[Finding]:
+    try:
+        with held(path, wait_seconds=PATIENCE_SECONDS):
+            return
+    except StoreError as error:
+        yield Finding("wrong", str(error), f"What holds it is shown by: fuser -v {path}")
+
+
+def _holder(path: Path) -> str:
+    """Number of the process that writes the transcript; empty where none does."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        said = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        return (said or "of unknown number") if error.errno in (errno.EWOULDBLOCK, errno.EACCES) else ""
+    finally:
+        os.close(descriptor)
+    return ""

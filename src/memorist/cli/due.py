@@ -1,0 +1,80 @@
+"""What past sessions have due, for `memorist status`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from memorist.rollouts.eligible import judge_all
+from memorist.rollouts.working import terms_of
+from memorist.settings import Settings
+from memorist.spend.status import Due
+from memorist.store.claims import Job, refuse_consolidation
+from memorist.store.jobs import exhausted, jobs
+from memorist.store.layout import Layout
+from memorist.store.opening import open_state, shared
+from memorist.store.rollouts import standings
+from memorist.store.state import SqliteState, State
+
+NAMED = 5
+"""Sessions that are not tried again and are named; the rest is counted."""
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """What those who tell what is due may look at."""
+
+    layout: Layout
+    settings: Settings
+    database: sqlite3.Connection
+    now: float
+
+
+def rollouts_due(place: Place) -> list[Due]:
+    """Sessions to extract, the consolidation and when it may begin, what is not tried again. Raises StoreError, SettingsError for a bad `state`."""
+    if not shared(place.settings.state):
+        return list(_due(place, SqliteState(place.database, lambda: place.now)))
+    state = open_state(place.settings.state, place.layout.database)
+    try:
+        return list(_due(place, state))
+    finally:
+        state.close()
+
+
+def _due(place: Place, state: State) -> Iterator[Due]:
+    settings, now = place.settings, int(place.now)
+    by_itself = "" if settings.learns_from_rollouts else "; `memorist rollouts sync` does it, as long_term does not"
+    verdicts = judge_all(standings(state, behind=True, limit=settings.rollouts.scan), settings.rollouts, now=now)
+    count = Counter(verdict.reason for verdict in verdicts)
+    if count[None]:
+        yield Due(what="rollouts", why=f"{count[None]:,} sessions are finished and new to memory{by_itself}")
+    if count["too young"]:
+        soonest = min(verdict.at for verdict in verdicts if verdict.at is not None)
+        yield Due(what="rollouts", why=f"{count['too young']:,} sessions are not finished yet", when=float(soonest))
+    known = jobs(state)
+    consolidation = next((job for job in known if job.kind == "consolidate"), None)
+    if consolidation is not None and (due := _consolidation(consolidation, place)) is not None:
+        yield due
+    given_up = exhausted(state)
+    for job in given_up[:NAMED]:
+        why = f"{job.key} is not tried again after {job.attempts} attempts: {job.last_error or 'no reason is known'}"
+        yield Due(what="rollouts", why=f"{why}; `memorist rollouts retry` does")
+    if len(given_up) > NAMED:
+        yield Due(what="rollouts", why=f"{len(given_up) - NAMED:,} more are not tried again; `memorist rollouts status` names them")
+
+
+def _consolidation(job: Job, place: Place) -> Due | None:
+    """The consolidation, where something was asked of it since it last succeeded."""
+    if job.last_error is None and (job.last_success or 0) >= job.watermark:
+        return None
+    refused = refuse_consolidation(job, terms_of(place.settings.rollouts), int(place.now))
+    if refused is None:
+        return Due(what="consolidation", why="sessions were extracted or left out since the last one")
+    why = {
+        "backoff": f"the last one failed: {refused.reason}",
+        "running": "one is running",
+        "cooldown": "the last one succeeded a short while ago",
+    }[refused.why]
+    return Due(what="consolidation", why=why, when=None if refused.until is None else float(refused.until))

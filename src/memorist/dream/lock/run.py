@@ -1,0 +1,182 @@
+"""The lock of the dream: the holder's process in its text, the time of the last consolidation in its modification time (DR-2).
+
+An empty file is a dream that came to its end. One with a holder is a dream that runs, or that was killed: then its third line still knows the time
+of the last one that ended, and that time counts. So a kill costs no day of waiting, and nothing has to be cleaned up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.errors import StoreError
+from memorist.ports import Clock
+from memorist.store.files import make_folders, refusal
+from memorist.store.layout import MemoryLayout
+from memorist.store.locks import held
+
+STALE_SECONDS = 3_600.0
+"""A lock older than this holds nobody back (claude-code.md section 9.2)."""
+_LINES = 5
+
+
+class Holder(Struct, frozen=True, kw_only=True):
+    """Who holds the lock. Only `pid` is known of a lock that another program wrote."""
+
+    pid: int
+    started: str = ""
+    """What tells this process from a later one with the same number; empty where the system does not say."""
+    prior: float = 0.0
+    """Time of the last consolidation before this one, in seconds since the epoch; 0 for never."""
+    host: str = ""
+    mark: str = ""
+    """Drawn anew for each dream: two of one process are told apart by it."""
+
+
+class Blocked(Struct, frozen=True):
+    """Somebody else dreams."""
+
+    why: str
+    """In one clause, for a person."""
+
+
+class DreamLock:
+    """The lock of one memory folder."""
+
+    def __init__(self, where: MemoryLayout, clock: Clock) -> None:
+        self._path = where.dream / "lock"
+        self._guard = where.dream / "lock.guard"
+        self._clock = clock
+
+    def last(self) -> float | None:
+        """When memory was last consolidated, in seconds since the epoch; None for never. Costs a look at one small file. Raises StoreError."""
+        holder, at = self._read()
+        if at is None:
+            return None
+        if holder is None or not holder.mark or self._runs(holder, at):
+            return at
+        return holder.prior or None
+
+    def take(self) -> Taken | Blocked:
+        """Take the lock: its time is now from here on. Raises StoreError."""
+        make_folders(self._path.parent)
+        with held(self._guard):
+            holder, at = self._read()
+            if holder is not None and at is not None and self._runs(holder, at):
+                minutes = max(0.0, self._clock.now() - at) / 60
+                return Blocked(f"process {holder.pid} has been consolidating this memory for {minutes:,.0f} minutes")
+            prior = (holder.prior if holder is not None and holder.mark else at) or 0.0
+            mine = Holder(pid=os.getpid(), started=started(os.getpid()), prior=prior, host=os.uname().nodename, mark=secrets.token_hex(8))
+            self._put(written(mine), self._clock.now())
+        found, _ = self._read()
+        if found is None or found.mark != mine.mark:
+            return Blocked("another process took the lock at the same moment")
+        return Taken(self, mine)
+
+    def let_go(self, mine: Holder, *, done: bool) -> None:
+        """The dream ended: its time stays, or the time before it comes back. Nothing happens where somebody else holds the lock by now."""
+        with held(self._guard):
+            found, at = self._read()
+            if found is None or found.mark != mine.mark or at is None:
+                return
+            if done:
+                self._put(b"", at)
+            elif mine.prior:
+                self._put(b"", mine.prior)
+            else:
+                self._path.unlink(missing_ok=True)
+
+    def _runs(self, holder: Holder, at: float) -> bool:
+        """Whether that dream still runs. A time further ahead than an hour is a clock that was set back, and holds nobody either."""
+        return abs(self._clock.now() - at) < STALE_SECONDS and alive(holder)
+
+    def _read(self) -> tuple[Holder | None, float | None]:
+        try:
+            with self._path.open("rb") as file:
+                return read_holder(file.read(1_000)), os.fstat(file.fileno()).st_mtime
+        except FileNotFoundError:
+            return None, None
+        except OSError as error:
+            raise refusal("read", self._path, error) from error
+
+    def _put(self, body: bytes, at: float) -> None:
+        """Text and time in one step."""
+        temporary = self._path.with_name(f".lock-{secrets.token_hex(4)}")
+        try:
+            with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(body)
+                file.flush()
+                os.utime(file.fileno(), (at, at))
+            temporary.replace(self._path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise refusal("write", self._path, error) from error
+
+
+class Taken:
+    """The lock, taken. One of `done` and `failed` is called once; where the disk refuses that, the lock reads as one of a dream that was killed."""
+
+    def __init__(self, lock: DreamLock, mine: Holder) -> None:
+        self._lock = lock
+        self._mine = mine
+
+    def done(self) -> None:
+        """The dream came to its end: the time at which it took the lock is the time of the last consolidation."""
+        self._end(done=True)
+
+    def failed(self) -> None:
+        """It did not: the time before it comes back."""
+        self._end(done=False)
+
+    def _end(self, *, done: bool) -> None:
+        with contextlib.suppress(StoreError):
+            self._lock.let_go(self._mine, done=done)
+
+
+def written(holder: Holder) -> bytes:
+    """The lock's text, one value a line."""
+    return "\n".join((str(holder.pid), holder.started, repr(holder.prior), holder.host, holder.mark, "")).encode("utf-8", "replace")
+
+
+def read_holder(body: bytes) -> Holder | None:
+    """Who holds the lock by its text; None for an empty one, and for one that names no process."""
+    lines = [*body.decode("utf-8", "replace").split("\n"), *[""] * _LINES][:_LINES]
+    pid, begun, prior, host, mark = (line.strip() for line in lines)
+    if not (pid.isascii() and pid.isdecimal()) or len(pid) > 10:
+        return None
+    try:
+        return Holder(pid=int(pid), started=begun, prior=max(0.0, float(prior or 0.0)), host=host, mark=mark)
+    except ValueError:
+        return Holder(pid=int(pid))
+
+
+def alive(holder: Holder) -> bool:
+    """Whether that very process runs. Of a process of another machine nothing is known but the lock's age, so it counts as running."""
+    if holder.host and holder.host != os.uname().nodename:
+        return True
+    if holder.pid <= 0:
+        return False
+    try:
+        os.kill(holder.pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's process, which is there
+    now = started(holder.pid)
+    return not (holder.started and now) or holder.started == now
+
+
+def started(pid: int) -> str:
+    """What tells a process from another one that later has its number: the boot and the tick at which it began. Empty where the system has no /proc."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        # The name in brackets may hold blanks and brackets of its own; the tick is the twentieth value behind it.
+        tick = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError, UnicodeDecodeError):
+        return ""
+    return f"{boot}-{tick}"

@@ -1,0 +1,52 @@
+"""Daily logs: short lines that only ever grow, one file a day, as a source for dreams (DR-6)."""
+
+from __future__ import annotations
+
+from memorist.auto_memory.topic import moment
+from memorist.errors import InputError
+from memorist.ports import Files
+from memorist.safety.hidden import visible
+from memorist.safety.secrets import redact
+from memorist.store.layout import MemoryLayout
+from memorist.store.locks import held
+
+LINE = 500
+"""Characters of one line at most."""
+DAYS = 3
+"""Days that a dream looks at: the log of today and of the two days with a log before it (claude-code.md section 9.4)."""
+MOST = 60_000
+"""Characters of a day's log that a dream reads, its newest."""
+
+
+class DailyLogs:
+    """The logs of one project, `logs/YYYY/MM/YYYY-MM-DD.md` beside its memory; days are those of UTC."""
+
+    def __init__(self, where: MemoryLayout, files: Files) -> None:
+        self._where = where
+        self._folder = where.dream / "logs"
+        self._files = files
+
+    def add(self, text: str, at: float) -> str:
+        """Add a line with its time; gives it as it was written: one line, without secrets and without what cannot be seen.
+
+        Nothing that stands there is ever changed. Raises InputError for a text without any word, StoreError.
+        """
+        said = visible(redact(" ".join(text.encode("utf-8", "replace").decode().split())).text)
+        if not said.strip():
+            raise InputError("a line of the log needs some text")
+        time = moment(at)
+        if not time:
+            raise InputError("the clock shows a time outside the calendar; set it")
+        line = f"- {time[11:16]} {said[: LINE - 1].rstrip() + '…' if len(said) > LINE else said}"
+        with held(self._where.lock):
+            self._files.append(self._folder / time[:4] / time[5:7] / f"{time[:10]}.md", (line + "\n").encode())
+        return line
+
+    def newest(self, days: int = DAYS) -> tuple[tuple[str, str], ...]:
+        """Day and text of the newest logs, the newest first; of a long one its end."""
+        try:
+            paths = [path for path in self._files.walk(self._folder) if path.suffix == ".md"]
+        except FileNotFoundError:
+            return ()
+        newest = sorted(paths, key=lambda path: path.name, reverse=True)[:days]
+        return tuple((path.stem, self._files.read(path).decode("utf-8", "replace")[-MOST:]) for path in newest)

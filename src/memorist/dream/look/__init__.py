@@ -1,0 +1,1 @@
+"""What a dream is made from."""

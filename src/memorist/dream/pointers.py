@@ -1,0 +1,78 @@
+"""Links from one memory to another, and what becomes of those whose target is gone (DR-5). Pure.
+
+A link to a memory that was never there may be a wish to write it (claude-code.md section 7.3), and a path may be one of the repository's: only a
+target that the folder's history knows, and the folder has no more, is provably dead.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from msgspec import Struct
+
+from memorist.dream.lines import told_apart
+
+_LINK = re.compile(
+    r"(?<![!\\])(?:\[\[(?P<name>[^\[\]|\n]{1,200})(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\]"
+    r"|\[(?P<text>[^\[\]\n]{1,200})\]\((?P<path>[^()\s]{1,200}\.md)\))"
+)
+_CODE = re.compile(r"`[^`\n]*`")
+_ONLY = re.compile(r"\s*(?:[-*+]\s+)?(?:see(?:\s+also)?:?\s+)?\0(?:(?:\s*,\s*|\s+and\s+)\0)*[.;]?\s*", re.IGNORECASE)
+
+
+class Links(Struct, frozen=True, kw_only=True):
+    """What a link may lead to. Paths are relative to the memory folder."""
+
+    present: Collection[str]
+    names: Mapping[str, str] = {}
+    """Names in headers to the paths of their memories."""
+    ever: Collection[str] = ()
+    """Paths that the history knows."""
+    moved: Mapping[str, str] = {}
+    """Paths that this dream takes out, to the memory that says the same."""
+
+
+def mended(path: str, text: str, links: Links) -> str:
+    """The text of the memory at `path` with links to what moved led there, and without links that are provably dead.
+
+    A line that holds nothing else goes with its link; anywhere else the link's words stay.
+    """
+    return "".join(_line(path, line, links) if prose and "[" in line else line for line, prose in told_apart(text))
+
+
+def _line(path: str, line: str, links: Links) -> str:
+    code = [match.span() for match in _CODE.finditer(line)]
+    dead = 0
+
+    def put(match: re.Match[str], gone: Callable[[str], str]) -> str:
+        nonlocal dead
+        if any(start <= match.start() < end for start, end in code):
+            return match[0]
+        target = _target(path, match, links)
+        if target in links.moved:
+            return _led(path, match, links.moved[target])
+        if target in links.present or target not in links.ever:
+            return match[0]
+        dead += 1
+        return gone(match["label"] or match["text"] or match["name"])
+
+    bare = _LINK.sub(lambda match: put(match, lambda _: "\0"), line)
+    if dead and _ONLY.fullmatch(bare):
+        return ""
+    return _LINK.sub(lambda match: put(match, str), line) if dead or bare != line else line
+
+
+def _target(path: str, match: re.Match[str], links: Links) -> str:
+    if match["path"]:
+        return posixpath.normpath(posixpath.join(posixpath.dirname(path), match["path"]))
+    name = match["name"].strip()
+    file = name if name.endswith(".md") else f"{name}.md"
+    return file if file in links.moved or file in links.present else links.names.get(name, file)
+
+
+def _led(path: str, match: re.Match[str], to: str) -> str:
+    if match["path"]:
+        return f"[{match['text']}]({posixpath.relpath(to, posixpath.dirname(path) or '.')})"
+    return f"[[{to.removesuffix('.md')}{'|' + match['label'] if match['label'] else ''}]]"

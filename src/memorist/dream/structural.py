@@ -1,0 +1,149 @@
+"""The dream without a model: what rules prove, and no more (DR-5). Pure.
+
+Memories that say the same become one, links to memories that are gone go, dates of a proven day become absolute. Contradictions are told, not settled.
+The plan of a folder that a plan was carried out on is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.changes import Change
+from memorist.auto_memory.kinds import Trust
+from memorist.auto_memory.shown import doubts
+from memorist.auto_memory.topic import Topic, with_body
+from memorist.auto_memory.topic import encode as encoded
+from memorist.dream.conflicts import Instruction, Known, Question, Remark, against, questions
+from memorist.dream.dated import dated, may_be_dated
+from memorist.dream.pointers import Links, mended
+from memorist.dream.same import key
+
+_RANK = {trust: place for place, trust in enumerate(Trust)}
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """A folder as a dream begins with it."""
+
+    topics: tuple[Topic, ...]
+    data: Mapping[str, bytes]
+    """The bytes of each."""
+    changed: Mapping[str, float] = {}
+    """When each last changed, in seconds since the epoch, UTC."""
+    foreign: Collection[str] = ()
+    """Paths of files that somebody else put there: a file that the dream wrote would be believed what it claims, so they are left as they are."""
+    kept: Collection[str] = ()
+    """Paths that are as an undo of a dream left them: the person wants them so."""
+    ever: Collection[str] = ()
+    """Paths that the history knows."""
+    times: Mapping[str, Mapping[str, float]] = {}
+    """By path, the proven time of each line, for memories in which a date is to be made absolute."""
+    instructions: tuple[Instruction, ...] = ()
+    asked: Collection[str] = ()
+    """Marks of questions that were asked before."""
+
+
+class Act(Struct, frozen=True, kw_only=True):
+    """One thing that a dream did, for its journal."""
+
+    path: str
+    did: str
+    """`merged`, `dated`, `unlinked`, `retired`, `changed` or `added`."""
+    why: str
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be done."""
+
+    changes: tuple[Change, ...] = ()
+    """What takes a memory out comes last: a dream that is killed half-way has lost nothing."""
+    acts: tuple[Act, ...] = ()
+    questions: tuple[Question, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+
+def wanting_times(topics: Sequence[Topic]) -> tuple[str, ...]:
+    """Paths of the memories in which a date could be made absolute, if it is known when their lines were written."""
+    return tuple(topic.path for topic in topics if may_be_dated(topic))
+
+
+def plan(held: Held, *, most_questions: int) -> Plan:
+    """What rules prove of this folder, and the questions that it raises, at most so many."""
+    acts: list[Act] = []
+    now = {topic.path: topic for topic in held.topics}
+    for path, times in held.times.items():
+        if path not in (*held.foreign, *held.kept):
+            _put(
+                now, acts, path, dated(now[path].body, times), "dated", "relative dates made absolute by the day on which they were written"
+            )
+    moved = _tidied(now, acts, held)
+    changes = [Change(path=path, before=held.data[path], after=encoded(topic.text())) for path, topic in now.items()]
+    real = [change for change in changes if change.before != change.after]
+    gone = [Change(path=path, before=held.data[path], after=None) for path in moved]
+    known = [Known(topic, held.changed.get(path, 0.0)) for path, topic in sorted(now.items()) if topic.provenance.status == "active"]
+    found = [*against(known, held.instructions), *questions(known)]
+    asked: dict[str, Question] = {}
+    for each in found:
+        if isinstance(each, Question) and each.mark not in held.asked:
+            asked.setdefault(each.path, each)
+    return Plan(
+        changes=(*real, *gone),
+        acts=tuple(dict.fromkeys(act for act in acts if act.did == "merged" or act.path in now)),
+        questions=tuple(asked.values())[:most_questions],
+        remarks=tuple(each for each in found if isinstance(each, Remark)),
+    )
+
+
+def _tidied(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]:
+    """Mend links and merge, until neither finds anything: memories may say the same once their links do. Gives where each merged one went."""
+    names: dict[str, str] = {}
+    for topic in held.topics:
+        names.setdefault(topic.name, topic.path)
+    moved: dict[str, str] = {}
+    while True:
+        links = Links(present=frozenset(now), names=names, ever=held.ever, moved=moved)
+        for path in sorted(now.keys() - frozenset(held.foreign) - frozenset(held.kept)):
+            _put(now, acts, path, mended(path, now[path].body, links), "unlinked", "links to memories that are gone or merged were mended")
+        merged = _merge(now, acts, held)
+        if not merged:
+            return moved
+        moved = {path: merged.get(to, to) for path, to in moved.items()} | merged
+
+
+def _put(now: dict[str, Topic], acts: list[Act], path: str, body: str, did: str, why: str) -> None:
+    """Give a memory another text, unless nothing would be left of it."""
+    topic = now[path]
+    if body != topic.body and body.strip():
+        now[path] = with_body(topic, f"\n{body.strip()}\n")
+        acts.append(Act(path=path, did=did, why=why))
+
+
+def _merge(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]:
+    """Take out all but one of the memories that say the same; gives where each went."""
+    groups: dict[tuple[object, ...], list[Topic]] = {}
+    for topic in now.values():
+        found = None if topic.path in held.kept else key(topic)
+        if found is not None:
+            groups.setdefault(found, []).append(topic)
+    moved: dict[str, str] = {}
+    for group in groups.values():
+        # What is withheld from models stays for the person to look at, and does not speak for one that is shown.
+        shown = [topic for topic in group if not doubts(topic)] if len(group) > 1 else []
+        if len(shown) < 2:
+            continue
+        kept, *others = sorted(
+            shown,
+            key=lambda topic: (
+                topic.path in held.foreign,
+                not topic.pinned,
+                _RANK[topic.provenance.trust],
+                topic.provenance.created,
+                topic.path,
+            ),
+        )
+        for other in others:
+            moved[other.path] = kept.path
+            del now[other.path]
+            acts.append(Act(path=other.path, did="merged", why=f"{kept.path} says the same"))
+    return moved

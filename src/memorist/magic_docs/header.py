@@ -1,0 +1,77 @@
+"""The header that makes a file a Magic Doc, and the italic line after it, which is its instruction (MD-1). Pure.
+
+The names and the shape are those of claude-code.md 11.2. A header inside fenced code is an example and makes nothing a Magic Doc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+SUFFIXES = (".md", ".markdown", ".mdx")
+"""Ends of the names of files that may be Magic Docs."""
+
+_HEADER = re.compile(r"\ufeff?#[ \t]*MAGIC[ \t]+DOC:[ \t]*(\S.*)", re.IGNORECASE)
+_ITALIC = re.compile(r"([_*])(?![_*\s])(.+)(?<![\s_*])\1")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class Header(Struct, frozen=True):
+    """What a document says of itself."""
+
+    title: str
+    instruction: str
+    """What the person wants it to hold; empty where no italic line follows."""
+    frame: str
+    """The file from its beginning to the end of the header, or of the instruction where there is one: what no update may change."""
+
+
+def is_markdown(path: str) -> bool:
+    """Whether a file of that name may be a Magic Doc."""
+    return path.lower().endswith(SUFFIXES)
+
+
+def find_header(text: str) -> Header | None:
+    """The first header that begins a line, whatever its case; None for a text that is no Magic Doc."""
+    lines = _outside_fences(text)
+    for line, end in lines:
+        found = _HEADER.fullmatch(line)
+        if found is not None:
+            return _with_instruction(found[1].strip(), text, end)
+    return None
+
+
+def _with_instruction(title: str, text: str, end: int) -> Header:
+    """The instruction is the next line, or the one after a single blank line."""
+    start = min(len(text), end + 1 + text[end:].startswith("\r"))
+    for _ in range(2):
+        line = _LINE.match(text, start)
+        if line is None:
+            break
+        bare = line[0].strip()
+        italic = _ITALIC.fullmatch(bare)
+        if italic is not None:
+            stop = start + len(line[0].rstrip("\r\n"))
+            return Header(title, italic[2].strip(), text[:stop])
+        if bare:
+            break
+        start = line.end()
+    return Header(title, "", text[:end])
+
+
+def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
+    """Each line outside fenced code, without its end and trailing blanks, and where that end begins."""
+    fence = ""
+    for found in _LINE.finditer(text):
+        line = found[0].rstrip("\r\n")
+        mark = _FENCE.match(line)
+        if fence:
+            if mark is not None and mark[1].startswith(fence):
+                fence = ""
+        elif mark is not None:
+            fence = mark[1]
+        else:
+            yield line.rstrip(), found.start() + len(line)

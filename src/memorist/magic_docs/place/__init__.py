@@ -1,0 +1,1 @@
+"""Where Magic Docs are on disk."""

@@ -1,0 +1,264 @@
+"""Magic Docs at work: found among the files that a session reads, and brought up to date one after another when a turn has ended (MD-2).
+
+The fork works on files in memory. What it leaves there is judged, and takes the file's place only if the file is still the one that it was made from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.evidence import evidence
+from memorist.auto_memory.extraction.run import newest_of
+from memorist.compaction.asking.run import Asking
+from memorist.core.messages import Message
+from memorist.errors import StoreError, WriteConflict
+from memorist.events import Event, MagicDocForgotten, MagicDocFound, MagicDocLeft, MagicDocUpdated
+from memorist.forks.governed.run import run_governed
+from memorist.forks.lane import Lane
+from memorist.forks.request import shares_prefix
+from memorist.forks.spec import EditOnly, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
+from memorist.magic_docs.heard import Heard
+from memorist.magic_docs.judge import Document, Fit, Same, Unfit, judge, read_document
+from memorist.magic_docs.place.run import Ground, looked, missing, place_of
+from memorist.magic_docs.prompt import Texts, update_prompt
+from memorist.magic_docs.settings import MagicDocsSettings
+from memorist.ports import Clock
+from memorist.safety.secrets import redact
+from memorist.session_memory.digest import digest
+from memorist.store.overlay import OverlayFiles
+
+LABEL = "magic_docs"
+
+NO_MODEL = "no model is set up, and without one a document is not changed"
+
+CONFLICT = "somebody else changed it meanwhile; it is tried again after the next turn"
+
+
+class DocsMeans(Struct, frozen=True, kw_only=True):
+    """What keeping Magic Docs works with."""
+
+    session: str
+    ground: Ground | None
+    """Where its documents may be; None for a session without a project, which keeps none."""
+    clock: Clock
+    asking: Asking | None
+    """What forks work with; None without a model."""
+    settings: MagicDocsSettings
+    texts: Texts
+    tell: Callable[[Event], None]
+
+
+class _Kept(Struct, frozen=True):
+    """What is known of a registered document: how many messages had been heard at its last update, and why that was not written."""
+
+    upto: int = -1
+    refused: tuple[str, ...] = ()
+
+
+class Made(Struct, frozen=True):
+    """What a fork made of a document; `after` is None where it did not touch it."""
+
+    path: Path
+    before: bytes
+    document: Document
+    after: bytes | None
+
+
+class MagicDocs:
+    """The Magic Docs of one session."""
+
+    def __init__(self, heard: Heard, means: DocsMeans) -> None:
+        self._heard = heard
+        self._means = means
+        self._known: dict[Path, _Kept] = {}
+        self._told: set[tuple[str, str]] = set()
+        """What was said of documents that were left, each once."""
+        self._turns = 0
+        self._lane = Lane(means.clock, failed=self._broken)
+
+    @property
+    def registered(self) -> tuple[Path, ...]:
+        """The documents that are kept up to date, in the order in which they were found."""
+        return tuple(self._known)
+
+    def turn_ended(self, parent: ParentCall | None) -> None:
+        """The reply had no tool calls: bring the documents up to date in the background; not awaited."""
+        settings, ground = self._means.settings, self._means.ground
+        if not settings.enabled or ground is None or not (self._known or self._heard.waiting):
+            return
+        self._turns += 1
+        if self._turns < settings.every_turns:
+            return
+        self._turns = 0
+        upto = self._heard.count  # what comes while it waits is not in this parent's request
+        self._lane.offer(lambda: self._all(ground, parent, upto), dropped=self._dropped if self._known else None)
+
+    def _dropped(self, outcome: Outcome) -> None:
+        """An update that never ran leaves a receipt too (FK-8)."""
+        asking = self._means.asking
+        if asking is not None:
+            asking.record(unrun_receipt(LABEL, "a turn ended", model=asking.model.name, now=asking.clock.now(), outcome=outcome))
+
+    def _broken(self, error: BaseException) -> None:
+        """An update in the background raised an error: the host goes on, and the event says why."""
+        with contextlib.suppress(StoreError):  # the same disk may refuse the event
+            self._means.tell(MagicDocLeft("", (str(error),)))
+
+    async def _all(self, ground: Ground, parent: ParentCall | None, upto: int) -> None:
+        await self._register(ground)
+        for path in self.registered:
+            await self._keep(ground, path, parent, upto)
+
+    async def update(self) -> None:
+        """Bring every document up to date now, whatever the settings say, and wait for it."""
+        if self._means.ground is not None:
+            await self._all(self._means.ground, None, self._heard.count)
+
+    async def drain(self) -> None:
+        """Wait for what runs, at most as long as the settings say; what still runs then is cancelled and nothing of it is written."""
+        await self._lane.drain(self._means.settings.drain_seconds)
+
+    async def _register(self, ground: Ground) -> None:
+        """Look into the files that were read since the last time, beside the host's loop."""
+        taken, most = self._heard.taken(), self._means.settings.documents
+        for place in await asyncio.to_thread(lambda: [looked(ground, asked) for asked in taken]):
+            if place is None or place.path in self._known:
+                continue
+            if place.why:
+                self._left(place.path, (place.why,))
+            elif len(self._known) >= most:
+                self._left(place.path, (f"this session keeps {most} documents already (magic_docs.documents)",))
+            else:
+                self._known[place.path] = _Kept()
+                self._means.tell(MagicDocFound(str(place.path), place.title))
+
+    def _left(self, path: Path, reasons: tuple[str, ...]) -> None:
+        """Say once why a document was left as it is."""
+        if (mark := (str(path), "; ".join(reasons))) not in self._told:
+            self._told.add(mark)
+            self._means.tell(MagicDocLeft(str(path), reasons))
+
+    def _read(self, ground: Ground, path: Path) -> tuple[bytes, Document] | None:
+        """The document as it is now; None for one that is left, or is no Magic Doc any more and forgotten."""
+        try:
+            gone = place_of(ground, str(path)) != path
+            data = b"" if gone else ground.files.read(path, limit=ground.max_bytes + 1)
+        except (StoreError, FileNotFoundError):
+            gone, data = True, b""
+        found = "" if gone else read_document(data, ground.max_bytes)
+        if isinstance(found, Document):
+            return data, found
+        if found:
+            self._left(path, (found,))
+        else:
+            self._known.pop(path, None)
+            self._means.tell(MagicDocForgotten(str(path), "it is gone" if gone else "it has no header any more"))
+        return None
+
+    async def _keep(self, ground: Ground, path: Path, parent: ParentCall | None, upto: int) -> None:
+        """Bring one document up to date."""
+        kept = self._known.get(path)
+        found = None if kept is None or kept.upto >= upto else self._read(ground, path)
+        if kept is None or found is None:
+            return
+        asking, (data, document) = self._means.asking, found
+        if asking is None:
+            self._left(path, (NO_MODEL,))
+            return
+        overlay = OverlayFiles(ground.files)
+        receipt = await self._ran(self._spec(asking, path, document, parent, kept.refused), asking, overlay)
+        if receipt.outcome is Outcome.BLOCKED:
+            self._left(path, (receipt.said,))
+            return  # what was heard is looked at by the next update
+        if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
+            asking.record(replace(receipt, files=()))
+            self._left(path, (receipt.said,))
+            return
+        refused = await self._written(ground, Made(path, data, document, overlay.changed().get(path, (None, None))[1]))
+        if refused != ():
+            receipt = replace(receipt, files=(), outcome=Outcome.UNCHANGED, said="\n".join(filter(None, (receipt.said, *(refused or ())))))
+        asking.record(receipt)
+        if refused is not None:
+            self._known[path] = _Kept(upto, refused)
+
+    async def _written(self, ground: Ground, made: Made) -> tuple[str, ...] | None:
+        """Write what passes; gives why it was not written, nothing where all is well, and None where it is to be tried again."""
+        if made.after is None or made.after == made.before:
+            return ()
+        said = evidence(self._means.session, self._heard.messages)
+        said = replace(said, outside=newest_of(said.outside))
+        # Comparing a long document with a long conversation takes a second: beside the host's loop.
+        verdict = await asyncio.to_thread(judge, made.document, made.after, said, ground.max_bytes)
+        if isinstance(verdict, Fit):
+            lost = missing(ground, made.path, made.document.text, verdict.data.decode("utf-8"))
+            verdict = Unfit(tuple(f"it would name {name}, which is not there" for name in lost)) if lost else verdict
+        match verdict:
+            case Unfit(reasons=reasons):
+                self._means.tell(MagicDocLeft(str(made.path), reasons))
+                return reasons
+            case Same():
+                return ("it would say the same in another layout",)
+            case Fit(data=data):
+                return self._exchanged(ground, made, data)
+
+    def _exchanged(self, ground: Ground, made: Made, data: bytes) -> tuple[str, ...] | None:
+        path = made.path
+        trouble = ""
+        try:
+            if place_of(ground, str(path)) == path:
+                ground.files.write(path, data, expect=made.before)
+            else:
+                trouble = CONFLICT
+        except WriteConflict:
+            trouble = CONFLICT
+        except StoreError as error:
+            trouble = str(error)
+        if trouble:
+            self._means.tell(MagicDocLeft(str(path), (trouble,)))
+            return None
+        self._means.tell(MagicDocUpdated(str(path), made.document.header.title, len(made.before), len(data)))
+        return ()
+
+    async def _ran(self, spec: ForkSpec, asking: Asking, overlay: OverlayFiles) -> Receipt:
+        """Run the fork; its receipt is recorded here where it did not come to an end, and else once it is known what was written."""
+        receipts: list[Receipt] = []
+        try:
+            receipt = await run_governed(
+                spec, model=asking.model, files=overlay, clock=asking.clock, governor=asking.governor, record=receipts.append
+            )
+        except asyncio.CancelledError:
+            for cancelled in receipts:
+                asking.record(replace(cancelled, files=()))
+            raise
+        if receipt.outcome is Outcome.BLOCKED:
+            for blocked in receipts:
+                asking.record(blocked)
+        return receipt
+
+    def _spec(self, asking: Asking, path: Path, document: Document, parent: ParentCall | None, refused: tuple[str, ...]) -> ForkSpec:
+        model = asking.model
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        spoken = [] if shares else [(str(each.role), said) for each in self._heard.messages if (said := _said(each))]
+        return ForkSpec(
+            label=LABEL,
+            why=f"{path.name} is to be kept true",
+            parent=parent if shares else None,
+            digest=None if shares else redact(digest({}, spoken)).text,
+            instruction=update_prompt(document.text, str(path), document.header, self._means.texts, refused),
+            permission=EditOnly(path),
+            limits=asking.limits,
+            given=(path,),
+            one_round=True,
+            asked=asking.asked,
+        )
+
+
+def _said(message: Message) -> str:
+    """What a message says, results of tools included: they are what proves a thing true."""
+    return "\n".join(filter(None, (message.text, *(result.text for result in message.tool_results))))

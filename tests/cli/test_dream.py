@@ -1,0 +1,122 @@
+"""`memorist dream` and what belongs to it, as a person calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist.cli.main import commands
+from memorist.errors import ModelUnavailable
+from memorist.models.choose import open_model
+from memorist.testing import Fail, Say, ScriptedModel
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "shop"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    add("Use pnpm here.", "feedback", "use-pnpm-here")
+    add("use pnpm here", "feedback", "pnpm-here")
+    add("The port is 8080", "project", "port-8080")
+    add("The port is 9090", "project", "port-9090")
+    return folder
+
+
+def run(*words: str, status: int = 0) -> Result:
+    result = CliRunner().invoke(commands, list(words))
+    assert result.exit_code == status, result.output
+    return result
+
+
+def read(*words: str, status: int = 0) -> Any:
+    return json.loads(run(*words, "--json", status=status).output)
+
+
+def add(text: str, kind: str, name: str) -> None:
+    run("memory", "add", text, "--kind", kind, "--name", name)
+
+
+def names() -> set[str]:
+    return {row["path"] for row in read("memory", "list")["memories"]}
+
+
+@pytest.mark.covers("DR-1")
+def test_dream_alone_explains_the_gates(project: Path) -> None:
+    """Without an option it changes nothing, and names the gate that is shut and why."""
+    before = names()
+    told = read("dream")
+    assert (told["open"], told["gate"]) == (False, "sessions")
+    assert "5 are needed" in run("dream").output
+    assert names() == before
+
+
+@pytest.mark.covers("DR-4", "DR-5")
+def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
+    """What the dry run shows the dream does; it is in the journal and the archive, a question waits, and one command takes it back."""
+    before = names()
+    would = read("dream", "--dry-run")
+    assert names() == before
+    assert "--- a/use-pnpm-here.md\n+++ /dev/null" in would["diff"] or "--- a/pnpm-here.md\n+++ /dev/null" in would["diff"]
+
+    told = run("dream", "--now").output
+
+    assert "says the same" in told
+    assert "memorist dream undo" in told
+    assert len(names()) == 3
+    assert len(read("dream", "archive")["archive"]) == 1
+    assert "says the same" in read("dream", "journal")["journal"]
+    assert "port-8080.md" in run("memory", "inbox").output
+    run("dream", "undo", "--yes")
+    assert names() == before
+    assert "took nothing out" in run("dream", "archive").output
+    assert "no dream to take back" in str(run("dream", "undo", "--yes", status=1).exception)
+
+
+@pytest.mark.covers("DR-6")
+def test_the_nightly_run_dreams_for_every_project(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both projects of the home are dreamt of, once: the same night again finds that it was done. The crontab line is the same each time."""
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    monkeypatch.chdir(other)
+    add("Something else.", "project", "something")
+
+    first = {row["project"]: row["dream"] for row in read("dream", "nightly")["projects"]}
+    second = read("dream", "nightly")["projects"]
+
+    assert {Path(name).name for name in first} == {"shop", "other"}
+    assert sorted(len(dream["acts"]) for dream in first.values()) == [0, 1]
+    assert [row["dream"]["ran"] for row in second] == [False, False]
+    line = read("dream", "nightly", "--cron")["cron"]
+    minute, hour, *rest = line.split()
+    assert (int(minute) < 60, int(hour) < 5, rest) == (True, True, ["*", "*", "*", "memorist", "dream", "nightly"])
+    assert line == read("dream", "nightly", "--cron")["cron"]
+
+
+@pytest.mark.covers("DR-6")
+def test_a_line_of_the_log_is_kept(project: Path) -> None:
+    """`dream log` adds a line with its time; an empty one is refused."""
+    assert read("dream", "log", "we moved the queue")["line"].endswith("we moved the queue")
+    run("dream", "log", " ", status=1)
+
+
+@pytest.mark.covers("DR-3", "DR-4")
+@pytest.mark.parametrize("works", [True, False])
+def test_a_model_that_is_named_is_asked(project: Path, monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
+    """Its account is shown; where it fails, what rules prove is done, and the exit status says that the dream did not come to its end."""
+    scripted = ScriptedModel(lambda _: Say(text="Nothing needed a change.") if works else Fail(error=ModelUnavailable("it is down")))
+
+    def opened(name: str, *given: Any, **more: Any) -> Any:
+        return scripted if name == "anthropic:m" else open_model(name, *given, **more)
+
+    monkeypatch.setattr("memorist.cli.dream.open_model", opened)
+    told = run("dream", "--now", "--model", "anthropic:m", status=0 if works else 1).output
+
+    assert ("Nothing needed a change." in told) is works
+    assert ("not finished" in told) is not works
+    assert len(names()) == 3
+    assert scripted.closed

@@ -1,0 +1,112 @@
+"""`memorist import`: what it shows, what it would cost, and that it asks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist.cli.import_sessions import ANSWER
+from memorist.cli.main import commands
+from memorist.core.tokens import BYTES_PER_TOKEN
+from memorist.models.prices import MILLION, lookup, shipped
+from rollouts.conftest import claude, codex
+
+KNOWN = "anthropic:claude-sonnet-5"
+
+
+def memorist(*arguments: str, **more: Any) -> Result:
+    return CliRunner().invoke(commands, arguments, **more)
+
+
+def extracts() -> int:
+    ran = memorist("rollouts", "status", "--json")
+    return int(json.loads(ran.stdout)["extracts"])
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with an old session of each agent, where the agents keep them."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    claude(tmp_path / ".claude" / "projects" / "shop" / "a.jsonl", ["Always run the linter before you commit."])
+    codex(tmp_path / ".codex" / "sessions" / "2026" / "rollout-b.jsonl", ["Never round an amount down."])
+    return tmp_path
+
+
+@pytest.mark.covers("RO-1")
+def test_it_shows_what_was_found_and_asks(user: Path) -> None:
+    """Sessions of any age, by agent; no is an answer: nothing is extracted, and no session was changed."""
+    before = {path: path.read_bytes() for path in user.rglob("*.jsonl")}
+    ran = memorist("import", input="n\n")
+
+    assert ran.exit_code == 1
+    assert "2 sessions known" in ran.stdout
+    assert "to remember: 1 of Claude Code, 1 of Codex" in ran.stdout
+    assert "their structure alone is taken, which costs nothing" in ran.stdout
+    assert "Remember them? [y/N]" in ran.stdout
+    assert extracts() == 0
+    assert {path: path.read_bytes() for path in user.rglob("*.jsonl")} == before
+
+
+@pytest.mark.covers("RO-4", "RO-5")
+def test_consent_remembers_them(user: Path) -> None:
+    """A person's yes, or `--yes` for a script; the second time there is nothing left to ask about."""
+    del user
+    ran = memorist("import", input="y\n")
+    again = memorist("import", "--yes")
+
+    assert ran.exit_code == 0
+    assert "2 extracted" in ran.stdout
+    assert extracts() == 2
+    assert again.exit_code == 0
+    assert "nothing in them is finished and new to memory" in again.stdout
+    assert "Remember them?" not in again.stdout
+
+
+def test_a_script_gets_one_object(user: Path) -> None:
+    """With `--yes --json` nothing but the object is printed, and `--json` alone is a wrong call; `--max-age-days` leaves the old ones out."""
+    del user
+    asked = memorist("import", "--json")
+    none = json.loads(memorist("import", "--yes", "--json", "--max-age-days", "1").stdout)
+    done = json.loads(memorist("import", "--yes", "--json").stdout)
+
+    assert (asked.exit_code, asked.stdout) == (2, "")
+    assert (none["found"], none["eligible"]) == (2, 0)
+    assert (done["eligible"], done["extracted"], done["failed"]) == (2, 2, [])
+
+
+@pytest.mark.covers("SG-1")
+def test_the_cost_is_told_where_the_price_is_known(user: Path) -> None:
+    """Every session's bytes as tokens of input at the table's price, and an answer for each; the caps that hold are named."""
+    size = sum(path.stat().st_size // BYTES_PER_TOKEN for path in user.rglob("*.jsonl"))
+    price = lookup(KNOWN.partition(":")[2], shipped())
+    assert price is not None
+    assert price.input is not None
+    assert price.output is not None
+    dollars = (size * price.input + 2 * ANSWER * price.output) / MILLION
+    ran = memorist("import", "--model", KNOWN, input="n\n", env={"ANTHROPIC_API_KEY": "none"})
+
+    assert f"with {KNOWN}: 2 requests or a few more, at most about {size:,} tokens of input, about ${dollars:,.2f}" in ran.stdout
+    assert "500 requests a day" in ran.stdout
+
+
+def test_an_unknown_price_is_said_to_be_unknown(user: Path) -> None:
+    """No sum is invented for a model that the table does not name."""
+    del user
+    ran = memorist("import", "--model", "openai-chat:own-model@http://127.0.0.1:9/v1", input="n\n")
+
+    assert "tokens of input; the price of this model is not known" in ran.stdout
+    assert "$" not in ran.stdout
+
+
+def test_a_named_folder_is_imported_alone(user: Path, tmp_path: Path) -> None:
+    """`--sessions` searches that folder and no other."""
+    codex(tmp_path / "elsewhere" / "any.name", ["Sweep the shop every day."], session="z")
+    ran = memorist("import", "--sessions", str(tmp_path / "elsewhere"), "--yes")
+
+    assert "to remember: 1 of Codex" in ran.stdout
+    assert extracts() == 1
+    assert user.exists()

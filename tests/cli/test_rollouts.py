@@ -1,0 +1,299 @@
+"""`memorist rollouts`: what each command finds, prints and changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.progress import Progress
+
+from memorist.cli.main import commands
+from memorist.errors import MemoristError, NothingToDo
+from memorist.rollouts.settings import RolloutsSettings
+from memorist.rollouts.working import terms_of
+from memorist.store.claims import Claimed
+from memorist.store.jobs import claim_extraction, fail
+from memorist.store.rollouts import threads
+from memorist.store.state import open_sqlite_state
+from rollouts.conftest import claude, codex
+
+RULE = "Mend the till. Always run the linter before you commit."
+OTHER = "Count the coins. Never round an amount down."
+
+
+def memorist(*arguments: str, **more: Any) -> Result:
+    return CliRunner().invoke(commands, arguments, **more)
+
+
+def found(*arguments: str) -> dict[str, Any]:
+    """What a command prints with `--json`."""
+    ran = memorist(*arguments, "--json")
+    assert ran.exit_code == 0, ran.output
+    value: dict[str, Any] = json.loads(ran.stdout)
+    return value
+
+
+def ago(hours: float) -> str:
+    return datetime.fromtimestamp(time.time() - hours * 3_600, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+@pytest.fixture
+def home() -> Path:
+    return Path(os.environ["MEMORIST_HOME"])
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """A folder that is named: a session of each agent, months old, under names that tell nothing."""
+    claude(tmp_path / "kept" / "one", [RULE, "Thanks."])
+    codex(tmp_path / "kept" / "below" / "two.txt", [OTHER, "Thanks."])
+    return tmp_path / "kept"
+
+
+def memory(home: Path) -> str:
+    """All text that is remembered of past sessions, in every file."""
+    folders = (home / "memories", home / "memories-state")
+    return "\n".join(path.read_text("utf-8", "replace") for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.covers("RO-1", "RO-2", "RO-4", "RO-5")
+def test_sync_prints_the_object_that_is_promised(sessions: Path, home: Path) -> None:
+    """Sessions of both agents in a named folder, told by content, of any age; a second sync finds nothing new."""
+    first = found("rollouts", "sync", "--sessions", str(sessions))
+    again = found("rollouts", "sync", "--sessions", str(sessions))
+
+    promised = ("found", "eligible", "claimed", "extracted", "no_op", "failed", "consolidated")
+    assert [first[key] for key in promised] == [2, 2, 2, 2, 0, [], 2]
+    assert first["seconds"] >= 0
+    assert [again[key] for key in promised] == [2, 0, 0, 0, 0, [], 0]
+    assert "Always run the linter before you commit" in memory(home)
+    assert "Never round an amount down" in memory(home)
+
+
+@pytest.mark.covers("RO-1")
+def test_an_age_may_be_named_for_named_folders_too(sessions: Path) -> None:
+    """With `--max-age-days` the old ones stay out; a new one below the same folder is taken."""
+    claude(sessions / "new", [RULE], session="c2", at=ago(20))
+    done = found("rollouts", "sync", "--sessions", str(sessions), "--max-age-days", "2")
+
+    assert (done["found"], done["eligible"], done["extracted"]) == (3, 1, 1)
+
+
+@pytest.mark.covers("RO-1")
+def test_without_names_the_agents_own_folders_are_searched_with_the_limits(home: Path) -> None:
+    """Below the home folder: a session of yesterday is taken, an old one and one that was at work an hour ago are not, and status says why."""
+    user = Path(os.environ["HOME"])
+    projects = user / ".claude" / "projects" / "shop"
+    claude(projects / "a.jsonl", [RULE], session="a", at=ago(24))
+    claude(projects / "b.jsonl", [OTHER], session="b", at=ago(24 * 40))
+    codex(user / ".codex" / "sessions" / "rollout-c.jsonl", ["Sweep the shop."], session="c", timestamp=ago(1))
+    os.utime(user / ".codex" / "sessions" / "rollout-c.jsonl")
+    done = found("rollouts", "sync")
+    state = found("rollouts", "status")
+
+    assert (done["found"], done["extracted"]) == (3, 1)
+    assert state["sessions"] == 3
+    assert state["waiting"]["up to date"] == 1
+    assert sum(state["waiting"].values()) == 3
+    assert (state["extracts"], state["consolidated"], state["not_tried_again"]) == (1, 1, [])
+    assert "Never round" not in memory(home)
+
+
+def test_nothing_there_is_one_sentence(tmp_path: Path) -> None:
+    """No session in the usual places, none in an empty folder: what to do is said."""
+    (tmp_path / "empty").mkdir()
+
+    for named in ([], ["--sessions", str(tmp_path / "empty")]):
+        ran = memorist("rollouts", "sync", *named)
+        assert isinstance(ran.exception, NothingToDo)
+        assert "--sessions DIR" in str(ran.exception)
+    assert isinstance(memorist("rollouts", "show").exception, NothingToDo)
+    assert memorist("rollouts", "sync", "--sessions", str(tmp_path / "gone")).exit_code == 2
+
+
+@pytest.mark.covers("RO-2", "RO-4")
+def test_a_session_that_grew_is_extracted_again(sessions: Path, home: Path) -> None:
+    """What it says newly is remembered, and its first extract is gone."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    claude(sessions / "one", [RULE, "Thanks.", "Always write the changelog."], at="2026-05-29T10:00:00.000Z")
+    done = found("rollouts", "sync", "--sessions", str(sessions))
+
+    assert (done["eligible"], done["extracted"], done["consolidated"]) == (1, 1, 2)
+    assert "Always write the changelog" in memory(home)
+    assert found("rollouts", "status")["extracts"] == 2
+
+
+@pytest.mark.covers("RO-2")
+def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None:
+    """Its file is gone when it is read: the sync fails for it alone, says why, waits, and `retry` lifts the wait."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    claude(sessions / "one", [RULE, "Go on."], at="2026-05-30T10:00:00.000Z")
+    (sessions / "one").chmod(0o600)
+    state = open_sqlite_state(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
+    found("rollouts", "sync", "--sessions", str(sessions / "below"))
+    thread = next(each for each in threads(state) if each.id == "c1")
+    claim = claim_extraction(state, "c1", thread.updated + 172_800, worker="w", terms=terms_of(RolloutsSettings()))
+    assert isinstance(claim, Claimed)
+    assert fail(state, claim, "the model is overloaded", terms_of(RolloutsSettings()))
+    state.close()
+
+    waits = found("rollouts", "sync", "--sessions", str(sessions))
+    told = found("rollouts", "status")
+    tried = memorist("rollouts", "retry", "c1")
+    after = found("rollouts", "sync", "--sessions", str(sessions))
+
+    assert waits["waits"] == [{"thread": "c1", "why": "the model is overloaded"}]
+    assert [each["why"] for each in told["failures"]] == ["the model is overloaded"]
+    assert "overloaded" in memorist("rollouts", "status").stdout
+    assert tried.stdout.startswith("1 jobs may run again")
+    assert (after["waits"], after["extracted"]) == ([], 1)
+
+
+@pytest.mark.covers("RO-2")
+def test_a_sync_in_which_everything_failed_ends_with_a_status(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that vanishes between the search and stage one: named in the report; exit status 1 as nothing else was done."""
+    from memorist.past_sessions import PastSessions, Plan
+
+    planned = PastSessions.plan
+
+    def vanish(past: PastSessions, *arguments: Any) -> Plan:
+        plan = planned(past, *arguments)
+        for thread in plan.eligible:
+            Path(thread.path).unlink()
+        return plan
+
+    monkeypatch.setattr(PastSessions, "plan", vanish)
+    ran = memorist("rollouts", "sync", "--sessions", str(sessions))
+    failed = found("rollouts", "status")["failures"]
+
+    assert ran.exit_code == 1
+    assert ran.stdout.count("failed: ") == 2
+    assert {each["thread"] for each in failed} == {"c1", "x1"}
+
+
+@pytest.mark.covers("RO-2")
+@pytest.mark.parametrize("command", [["rollouts", "sync"], ["import", "--yes"]])
+def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(sessions: Path, command: list[str]) -> None:
+    """One sentence for all of them; no failure is on record, and the next sync takes them all."""
+    ran = memorist(*command, "--sessions", str(sessions), "--model", "local")
+    state = found("rollouts", "status")
+
+    assert isinstance(ran.exception, MemoristError)
+    assert "GGUF" in str(ran.exception)
+    assert (state["failures"], state["extracts"]) == ([], 0)
+    assert found("rollouts", "sync", "--sessions", str(sessions))["extracted"] == 2
+
+
+@pytest.mark.covers("RO-9")
+def test_what_is_left_out_is_forgotten_from_every_file_and_may_be_taken_in_again(sessions: Path, home: Path) -> None:
+    """By the begin of its id; at the next sync no file of memory holds a word of it, the other session stays; `--take-in` brings it back."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    said = memorist("rollouts", "leave-out", "c")
+    found("rollouts", "sync", "--sessions", str(sessions))
+    without = memory(home)
+    memorist("rollouts", "leave-out", "c1", "--take-in")
+    found("rollouts", "sync", "--sessions", str(sessions))
+
+    assert "forgets it" in said.stdout
+    assert "linter" not in without
+    assert "Mend the till" not in without
+    assert "Never round an amount down" in without
+    assert "Always run the linter" in memory(home)
+    assert isinstance(memorist("rollouts", "leave-out", "nobody").exception, NothingToDo)
+
+
+@pytest.mark.covers("RO-2")
+def test_a_reset_asks_and_has_all_extracted_anew(sessions: Path) -> None:
+    """Without consent nothing changes; after it every session is new to memory."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    asked = memorist("rollouts", "reset", input="n\n")
+    kept = found("rollouts", "status")["extracts"]
+    done = memorist("rollouts", "reset", "--yes")
+    again = found("rollouts", "sync", "--sessions", str(sessions))
+
+    assert (asked.exit_code, kept) == (1, 2)
+    assert done.stdout == "2 extracts forgotten\n"
+    assert (again["eligible"], again["extracted"]) == (2, 2)
+
+
+@pytest.mark.covers("RO-9")
+def test_leaving_everything_out_brings_nothing_back(sessions: Path, home: Path) -> None:
+    """No session may be memory any more: the files are no reason to put one back."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    for name in ("c1", "x1"):
+        memorist("rollouts", "leave-out", name)
+    done = found("rollouts", "sync", "--sessions", str(sessions))
+
+    assert (done["eligible"], done["extracted"]) == (0, 0)
+    assert "linter" not in memory(home)
+    assert "Never round" not in memory(home)
+
+
+@pytest.mark.covers("RO-4", "RO-6")
+def test_show_prints_the_summary_or_what_one_session_gave(sessions: Path) -> None:
+    """The whole summary; one session by the begin of its id, with the way it was made; an id that names none or two is told."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    summary = memorist("rollouts", "show").stdout
+    one = found("rollouts", "show", "x")
+
+    assert summary.startswith("v1\n")
+    assert "Always run the linter" in summary
+    assert (one["thread"], one["way"], one["uses"], one["why_not"]) == ("x1", "structural", 0, "nothing in it is new")
+    assert "Never round an amount down" in one["text"]
+    assert "Never round an amount down" in memorist("rollouts", "show", "x1").stdout
+    for name in ("nobody", ""):
+        assert memorist("rollouts", "show", name).exit_code == (1 if name else 0)
+
+
+@pytest.mark.covers("RO-7", "RO-8")
+def test_a_note_is_kept_at_once_and_merged_at_the_next_sync(sessions: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everywhere, or with `--here` for this project only."""
+    (sessions.parent / "shop").mkdir()
+    monkeypatch.chdir(sessions.parent / "shop")
+    memorist("rollouts", "note", "Answer in Dutch.")
+    here = memorist("rollouts", "note", "--here", "Use pnpm.")
+    notes = list((home / "memories" / "extensions" / "ad_hoc" / "notes").glob("*.md"))
+    found("rollouts", "sync", "--sessions", str(sessions))
+    summary = memorist("rollouts", "show").stdout
+    place = summary.split(f"### {sessions.parent / 'shop'}")[1]
+
+    assert len(notes) == 2
+    assert str(notes[0].parent) in here.stdout or notes[0].parent.name in here.stdout
+    assert "Answer in Dutch" in summary.split("### ")[1]
+    assert "Use pnpm" in place
+
+
+def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pipe no progress is made at all; on a terminal one step for each session."""
+    steps: list[object] = []
+    monkeypatch.setattr(Progress, "advance", lambda _, task: steps.append(task))
+    memorist("rollouts", "sync", "--sessions", str(sessions))
+    in_a_pipe = list(steps)
+    memorist("rollouts", "reset", "--yes")
+    monkeypatch.setattr("memorist.cli.rollouts.sync.on_a_terminal", lambda: True)
+    memorist("rollouts", "sync", "--sessions", str(sessions))
+
+    assert in_a_pipe == []
+    assert len(steps) == 2
+
+
+@pytest.mark.covers("RO-9", "SF-5")
+def test_a_damaged_database_is_put_aside_and_made_anew_from_the_files(sessions: Path, home: Path) -> None:
+    """What was consolidated is taken back from the folder: no session is extracted again, and nothing is forgotten."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    before = (home / "memories" / "MEMORY.md").read_text()
+    for name in ("state.sqlite", "state.sqlite-wal", "state.sqlite-shm"):
+        if (home / name).exists():
+            (home / name).write_bytes(b"no database at all " * 400)
+    done = found("rollouts", "sync", "--sessions", str(sessions))
+
+    assert (done["found"], done["extracted"], done["eligible"]) == (2, 0, 0)
+    assert (home / "memories" / "MEMORY.md").read_text() == before
+    assert list(home.glob("state.sqlite.damaged*"))
+    assert any("damaged" in each for each in done["remarks"])

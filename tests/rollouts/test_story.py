@@ -1,0 +1,210 @@
+"""A story through both stages with a scripted model: learnt, shown, cited, corrected, and forgotten everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from memorist import engine as engine_module
+from memorist.engine import Memorist
+from memorist.past_sessions import past_sessions
+from memorist.ports import Request
+from memorist.rollouts.settings import RolloutsSettings
+from memorist.rollouts.synced import Synced
+from memorist.settings import Settings
+from memorist.spend.settings import SpendSettings
+from memorist.store.claims import Terms
+from memorist.store.forgetting import set_mode
+from memorist.store.rollouts import kept
+from memorist.testing.scripted import ScriptedModel
+from memorist.testing.steps import Say, Step
+from rollouts.conftest import codex
+
+SECRET = "sk-" + "ant-api03-" + "Zk4Rw8Lq2Xv7" * 8
+RAW = """---
+description: {title}
+---
+
+### Task 1
+
+task: {title}
+task_outcome: success
+
+Preference signals:
+- "{rule}" -> {rule}
+
+Reusable knowledge:
+- {fact}
+"""
+
+
+class Model(ScriptedModel):
+    """Extracts what `teach` says of the session it is shown, and words one entry of the draft anew."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(self.answer, name="scripted:m")
+        self.home = home
+        self.lessons: dict[str, tuple[str, str, str]] = {}
+        self.wording: tuple[str, str] | None = None
+
+    def answer(self, request: Request) -> Step:
+        body = msgspec.json.encode(request.body).decode()
+        if "<draft " in body:
+            return self._consolidated(body)
+        title, rule, fact = next(lesson for words, lesson in self.lessons.items() if words in body)
+        raw = RAW.format(title=title, rule=rule, fact=fact)
+        return Say(text=json.dumps({"raw_memory": raw, "rollout_summary": f"# {title}\n\n{fact}\n", "rollout_slug": "told"}))
+
+    def _consolidated(self, body: str) -> Step:
+        if self.wording is None or json.dumps(self.wording[0])[1:-1] not in body:
+            return Say(text="Nothing to do.")
+        old, new = self.wording
+        path = self.home / "memories" / "MEMORY.md"
+        return Say(text=f'<edit path="{path}">\n<old>\n- {old}\n</old>\n<new>\n- {new}\n</new>\n</edit>')
+
+
+class Home:
+    """A home, the recorded sessions beside it, and the model of both stages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.sessions, self.shop = folder / "home", folder / "sessions", folder / "shop"
+        (self.shop / ".git").mkdir(parents=True)
+        self.model = Model(self.path)
+        spend = SpendSettings(enabled=False)
+        self.settings = Settings(home=str(self.path), long_term="rollouts", spend=spend, rollouts=RolloutsSettings(cooldown_hours=0))
+
+    def record(self, id: str, words: Sequence[str], lesson: tuple[str, str, str]) -> None:
+        self.model.lessons[words[0]] = lesson
+        codex(self.sessions / f"{id}.jsonl", words, session=id, cwd=str(self.shop))
+
+    async def sync(self) -> Synced:
+        async with past_sessions(self.settings, model=self.model) as past:
+            return await past.sync(past.plan([self.sessions]))
+
+    async def leave_out(self, id: str) -> None:
+        async with past_sessions(self.settings, model=self.model) as past:
+            set_mode(past.state, id, "disabled", Terms())
+
+    async def uses(self) -> dict[str, int]:
+        async with past_sessions(self.settings, model=self.model) as past:
+            return {each.extracted.thread: each.uses for each in kept(past.state)}
+
+    async def session(self, id: str, reply: str = "Done.") -> str:
+        """A session of one request; gives what its model was sent."""
+        async with Memorist(model="structural", settings=self.settings) as engine:
+            session = await engine.open(id, project=str(self.shop))
+            sent = await session.prepare({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Go on."}]})
+            content = [{"type": "text", "text": reply}]
+            await session.observe({"role": "assistant", "content": content, "usage": {"input_tokens": 10, "output_tokens": 5}})
+        return msgspec.json.encode(sent).decode()
+
+    def files(self, *below: str) -> dict[str, str]:
+        found = [path for name in below for path in sorted((self.path / name).rglob("*")) if path.is_file()]
+        return {str(path.relative_to(self.path)): path.read_bytes().decode("utf-8", "replace") for path in found}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setattr(engine_module, "start_worker", lambda *_, **__: None)
+    made = Home(tmp_path)
+    made.record("linter", ["Mend the till.", "Always run the linter before you commit.", "Thanks."],
+                ("Mend the till", "Always run the linter before you commit", "The till rounds in `till.py`"))  # fmt: skip
+    made.record("coins", ["Count the coins.", "Never round an amount down.", "Thanks."],
+                ("Count the coins", "Never round an amount down", "Coins are counted in `coins.py`"))  # fmt: skip
+    return made
+
+
+@pytest.mark.covers("RO-4", "RO-5", "RO-6", "RO-7", "RO-8", "RO-9")
+async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
+    """Both stages by the model; a later session is shown its wording and cites it, which counts.
+
+    Left out, no memory and no database below the home holds a word of it, and the next session is not shown it. The recorded sessions are not touched.
+    """
+    rule = "Always run the linter before you commit"
+    home.model.wording = (
+        f'"{rule}" -> {rule} [said 2026-05-28] [Task 2]',
+        f'"{rule}" -> Lint before each commit [said 2026-05-28] [Task 2]',
+    )
+    learnt = await home.sync()
+    handbook = (home.path / "memories" / "MEMORY.md").read_text()
+    shown = await home.session("later", "Done.\n<oai-mem-citation>\n<rollout_ids>\nlinter\n</rollout_ids>\n</oai-mem-citation>")
+    uses = await home.uses()
+
+    assert (learnt.extracted, learnt.consolidated, learnt.way, learnt.failed) == (2, 2, "model", ())
+    assert "by scripted:m" in handbook.split("\n", 1)[0]
+    assert "Lint before each commit" in shown
+    assert "Never round an amount down" in shown
+    assert uses == {"coins": 0, "linter": 1}
+
+    await home.leave_out("linter")
+    forgot = await home.sync()
+    left = home.files("memories", "memories-state")
+    after = await home.session("last")
+
+    assert forgot.consolidated == 1
+    assert left
+    assert [path for path, text in left.items() for word in ("linter", "Lint ", "till.py", "Mend the till") if word in text] == []
+    assert "inter" not in after.split("<memory_summary>")[1].split("</memory_summary>")[0]
+    assert "Never round an amount down" in after
+    for path in home.path.glob("state.sqlite*"):
+        assert b"Always run the linter" not in path.read_bytes(), path.name
+
+
+@pytest.mark.covers("RO-5", "RO-8")
+async def test_what_is_used_outlives_what_is_not(home: Home) -> None:
+    """Room for one session: the cited one is consolidated, though the other is as new."""
+    await home.sync()
+    await home.session("later", "Done.\n<oai-mem-citation>\n<rollout_ids>\ncoins\n</rollout_ids>\n</oai-mem-citation>")
+    home.settings = msgspec.structs.replace(home.settings, rollouts=RolloutsSettings(consolidated=1))
+    home.record(
+        "more",
+        ["Sweep the shop.", "Always sweep twice.", "Thanks."],
+        ("Sweep the shop", "Always sweep twice", "The broom is behind the door"),
+    )
+    done = await home.sync()
+    summary = (home.path / "memories" / "memory_summary.md").read_text()
+
+    assert done.consolidated == 1
+    assert "Never round an amount down" in summary
+    assert "linter" not in summary
+    assert "sweep" not in summary
+
+
+@pytest.mark.covers("RO-5")
+async def test_a_later_correction_takes_the_place_of_what_was_said_before(home: Home) -> None:
+    """The same subject with another value in a newer session: only the newer one is shown, and only it stands in the handbook."""
+    home.record("older", ["Open the till.", "Go on."], ("Open the till", "Go on", "The till listens on port 8080"))
+    await home.sync()
+    before = await home.session("before")
+    at = "2026-05-30T10:00:00.000Z"
+    home.record("newer", ["Clean up.", "Thanks."], ("Clean up", "Clean up", "The till listens on port 9090"))
+    path = home.sessions / "newer.jsonl"
+    path.write_text(path.read_text().replace("2026-05-28T11:00:00.000Z", at))
+    await home.sync()
+    shown = await home.session("later")
+
+    assert "port 8080" in before
+    assert "port 9090" in shown
+    assert "port 8080" not in shown
+    assert "port 8080" not in (home.path / "memories" / "MEMORY.md").read_text()
+
+
+@pytest.mark.covers("RO-4", "SF-1")
+async def test_a_secret_gets_into_no_file_and_no_request(home: Home) -> None:
+    """Said in a session, and repeated by the model: neither the requests nor anything below the home hold it."""
+    home.record(
+        "key",
+        [f"Log in with {SECRET} please.", "Always use this key.", "Thanks."],
+        ("Log in", "Always use this key", f"The key is {SECRET}"),
+    )
+    home.model.lessons["Log in with "] = ("Log in", "Always use this key", f"The key is {SECRET}")
+    done = await home.sync()
+    await home.session("later")
+
+    assert done.extracted == 3
+    assert not [path for path in home.path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+    assert not [request for request in home.model.requests if SECRET in msgspec.json.encode(request.body).decode()]
