@@ -35,6 +35,7 @@ ORDER = [
     "skills",
     "rollouts",
     "dream",
+    "team",
     "magic_docs",
     "flags",
     "settings",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -53,6 +54,9 @@ from memorist.store.layout import Layout, SessionLayout
 from memorist.store.opening import open_state
 from memorist.store.state import State
 from memorist.store.uses import totals
+from memorist.team.place.run import open_remote, read_place
+from memorist.team.run import TeamSync
+from memorist.team.watch.run import Watcher
 
 FIRST_LOOK_SECONDS = 2.0
 """Longest time that a recorded session waits for the flags, so that its first messages are judged like its last. Ours; a live one never waits."""
@@ -209,6 +213,7 @@ class Memorist:
             settings=self.settings,
             flags=self.flags,
             memory=self._memory_of(project, host),
+            team=lambda tell: self._team_of(project, host, tell),
             listener=listener,
         )
         named = Named(id=session, project=project, format=format)
@@ -238,6 +243,20 @@ class Memorist:
                 owner=lambda: remember_project(self._files, where, project),
             )
         return known
+
+    def _team_of(self, project: str, host: Host, tell: Listener) -> Watcher | None:
+        """What keeps the team's memories of a session's project alike; None where that is off, or nobody said where they are kept."""
+        memory = self._memory_of(project, host) if self.settings.team.enabled else None
+        place = None if memory is None else read_place(self._files, memory.where.team, self.settings.team)
+        if memory is None or place is None:
+            return None
+
+        def opening() -> tuple[TeamSync, Callable[[], None]]:
+            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, os.environ)
+            own = memory.beside()
+            return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
+
+        return Watcher(opening, files=self._files, settings=self.settings.team, tell=tell)
 
     async def close(self) -> None:
         """Close every open session, the flags and the model. May be called twice."""

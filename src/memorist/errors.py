@@ -15,6 +15,11 @@
     │   ├── ModelTimeout           the time limit passed
     │   ├── ModelRefused           the provider will not take this request: correct it
     │   └── ContextTooLong         the request is larger than the model's window: send less
+    ├── RemoteError                where a team keeps its memories could not be used; nothing here is lost
+    │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later
+    │   ├── RemoteMoved            somebody changed the same there meanwhile: pull, and try again
+    │   └── RemoteRefused          it does not take this: correct it
+    │       └── RemoteWentBack     it shows an older state than before: a person decides
     └── NothingToDo                what was asked has no object: an empty conversation, no notes
 
 Outcomes that are part of normal work (a denied tool call, a skipped line, a fork that changed nothing) are values, not exceptions.
@@ -82,6 +87,26 @@ class ModelRefused(ModelError):
 
 class ContextTooLong(ModelError):
     """The request does not fit the model's context window."""
+
+
+class RemoteError(MemoristError):
+    """The place where a team keeps its memories could not be used."""
+
+
+class RemoteUnavailable(RemoteError):
+    """It cannot be reached, or kept refusing for a while, until the retries were used up."""
+
+
+class RemoteMoved(RemoteError):
+    """Somebody changed the same memory there meanwhile; nothing was written."""
+
+
+class RemoteRefused(RemoteError):
+    """It does not take or give this; repeating it does not help."""
+
+
+class RemoteWentBack(RemoteRefused):
+    """It shows an older state than it had shown before: an old copy was put in its place, or its answers are not its own."""
 
 
 class NothingToDo(MemoristError):

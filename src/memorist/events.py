@@ -119,6 +119,25 @@ class MemoryChanged(Struct, frozen=True, tag="memory_changed"):
     paths: tuple[str, ...]
 
 
+class TeamSynced(Struct, frozen=True, kw_only=True, tag="team_synced"):
+    """A team's memories were brought in line with its remote: names that came (or were deleted here), went (or were deleted there), are kept beside
+    another, and were not taken.
+    """
+
+    remote: str
+    taken: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+
+
+class TeamFailed(Struct, frozen=True, tag="team_failed"):
+    """A team's remote could not be used. `stopped` when this session does not try again."""
+
+    error: str
+    stopped: bool
+
+
 class MemoryWaits(Struct, frozen=True, tag="memory_waits"):
     """A change of memory is doubtful, or the policy is review: it waits in the inbox for the person."""
 
@@ -219,6 +238,8 @@ Event = (
     | MemoryChanged
     | MemoryWaits
     | MemoryRefused
+    | TeamSynced
+    | TeamFailed
     | MemoryRecalled
     | ExtractionFailed
     | MagicDocFound

@@ -17,6 +17,7 @@ from memorist.magic_docs.heard import Heard
 from memorist.recall.choose import tools_used
 from memorist.recall.first_look.run import WAIT_SECONDS, FirstLook
 from memorist.recall.run import Recall
+from memorist.team.watch.run import Watcher
 from memorist.view import View
 
 LATE_SECONDS = 60.0
@@ -34,10 +35,17 @@ class Given(Struct, frozen=True):
 class Memories:
     """Opened with a session of a project. Either part may be missing; without both nothing happens."""
 
-    def __init__(self, extraction: Extraction | None = None, recall: Recall | None = None, look: FirstLook | None = None) -> None:
+    def __init__(
+        self,
+        extraction: Extraction | None = None,
+        recall: Recall | None = None,
+        look: FirstLook | None = None,
+        team: Watcher | None = None,
+    ) -> None:
         self.extraction = extraction
         self.recall = recall
         self._look = look
+        self._team = team
         self.heard = Heard()
         """What the conversation says to the Magic Docs that it reads."""
         self._asked: Message | None = None
@@ -52,6 +60,8 @@ class Memories:
         """A live session is opened: look at the folder in the background where many files are new."""
         if self._look is not None:
             self._look.begin()
+        if self._team is not None:
+            self._team.begin()
 
     @property
     def _may_ask(self) -> bool:
@@ -177,6 +187,8 @@ class Memories:
                 await self._look.wait(LATE_SECONDS)
             self._wrote(self.extraction.outright())
             await self.extraction.drain()
+        if self._team is not None:
+            await self._team.close()
         if self._look is not None:
             await self._look.stop()
         if self.recall is not None:

@@ -21,6 +21,7 @@ from memorist.recall.search.run import MemorySearch
 from memorist.settings import Settings
 from memorist.store.layout import SessionLayout
 from memorist.store.uses import keep_uses
+from memorist.team.watch.run import Watcher
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class World(Struct, frozen=True, kw_only=True):
     """May change some of the settings while the session runs."""
     memory: AutoMemory | None = None
     """The memory of the session's project; None where none is kept."""
+    team: Callable[[Listener], Watcher | None] = lambda _: None
+    """Gives what keeps the team's memories of the session's project alike, told where to tell what happens; None where the project has no team."""
     listener: Listener | None = None
 
 
@@ -84,4 +87,5 @@ def memories_of(session: str, layout: SessionLayout, world: World, governor: Gov
         record=heard.record,
         keep=lambda uses: keep_uses(world.database, str(memory.where.folder), uses),
     )
-    return Memories(Extraction(memory, extraction), Recall(memory, recall) if world.settings.recall.enabled else None, look)
+    recalling = Recall(memory, recall) if world.settings.recall.enabled else None
+    return Memories(Extraction(memory, extraction), recalling, look, world.team(heard.tell))

@@ -26,12 +26,13 @@ from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.skills.settings import SkillsSettings
 from memorist.spend.settings import SpendSettings
+from memorist.team.settings import TeamSettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
 
-NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL"})
-"""Variables with the prefix that are read elsewhere: a key, and the place of a model file on this machine."""
+NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_TEAM_TOKEN"})
+"""Variables with the prefix that are read elsewhere: keys, and the place of a model file on this machine."""
 
 FLAG = "flag"
 """The source of a value that a feature flag overrides."""
@@ -68,6 +69,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rollouts: RolloutsSettings = RolloutsSettings()
     spend: SpendSettings = SpendSettings()
     dream: DreamSettings = DreamSettings()
+    team: TeamSettings = TeamSettings()
     magic_docs: MagicDocsSettings = MagicDocsSettings()
     flags: FlagsSettings = FlagsSettings()
 

@@ -286,18 +286,18 @@ def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(folder: MemoryFol
 @pytest.mark.covers("AM-10", "RO-5")
 def test_a_rewritten_history_is_sound_git(folder: MemoryFolder) -> None:
     """Every object is as Git wants it and under its right name, folders included; a folder that held nothing else is gone."""
-    put(folder, "team/rules/keep.md", memory("keep"), what="first")
-    put(folder, "team/gone.md", memory("gone"))
+    put(folder, "rules/deep/keep.md", memory("keep"), what="first")
+    put(folder, "rules/gone.md", memory("gone"))
     put(folder, "lone/gone.md", memory("gone"))
     put(folder, "z.md", memory("z"))
 
-    assert folder.purge(["team/gone.md", "lone/gone.md"]) == 2
+    assert folder.purge(["rules/gone.md", "lone/gone.md"]) == 2
 
     repository = Repo(str(folder.where.history))
     for id in repository.object_store:
         repository.object_store[id].check()
     repository.close()
-    assert sorted(folder.history.files()) == ["MEMORY.md", "team/rules/keep.md", "z.md"]
+    assert sorted(folder.history.files()) == ["MEMORY.md", "rules/deep/keep.md", "z.md"]
     assert not [each for each in folder.history.log() if any("gone" in path for path in each.paths)]
 
 

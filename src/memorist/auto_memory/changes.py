@@ -10,9 +10,9 @@ from msgspec import Struct
 from memorist.auto_memory.manifest import INDEX_NAME, one_line
 from memorist.forks.permissions import path_problem, same_name
 
-Actor = Literal["user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "memorist", "other"]
+Actor = Literal["user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "team", "memorist", "other"]
 """Who made a change: the user on the command line, the user's words in a session, a fork at the end of a turn, the host's agent through its own tools,
-an accepted proposal, an import, the dream, an undo, memorist itself (index, moves), or somebody else (an editor, another program).
+an accepted proposal, an import, the dream, an undo, a team mate, memorist itself (index, moves), or somebody else (an editor, another program).
 """
 
 

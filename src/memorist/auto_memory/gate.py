@@ -17,6 +17,7 @@ from memorist.auto_memory.changes import Actor, Change, bad_path
 from memorist.auto_memory.evidence import MIN_QUOTE, Evidence, bears_on, borrowed, comes_from_outside, plain, quoted_in
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.manifest import too_large
+from memorist.auto_memory.shared import Shared, contradicted, is_shared, not_for_a_team
 from memorist.auto_memory.shown import BY_PERSON, doubts, orders, seal, told, unbacked_grant
 from memorist.auto_memory.topic import Provenance, Topic, encode, parse, with_header, with_provenance
 from memorist.safety.folding import fold
@@ -29,6 +30,8 @@ BY_A_PERSON: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
 """Writers that are the person: their word needs no second one."""
 BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent", "dream"})
 """Writers that may do what the last text they read told them."""
+UNASKED: frozenset[Actor] = frozenset({"said", "extraction", "agent", "dream", "import"})
+"""Writers that nobody asked to share anything with a team."""
 
 
 class Accepted(Struct, frozen=True):
@@ -68,6 +71,8 @@ class Case(Struct, frozen=True, kw_only=True):
     """Seals of memories that the person accepted before."""
     present: Collection[str] = ()
     """Paths that are there, for a model's writes: a look-alike of one of them is refused."""
+    shared: Sequence[Shared] = ()
+    """The team's memories, which a private one may not silently contradict (TM-1)."""
 
 
 def fingerprint(text: str) -> str:
@@ -84,16 +89,21 @@ def judge(change: Change, case: Case) -> Verdict:
         return _removal(change, case)
     topic = parse(change.path, change.after)
     shown, remarks = _cleaned(topic)
-    if not shown.body.strip():
-        return Refused(change.path, ("it would be empty",))
+    problem = "" if shown.body.strip() else "it would be empty"
+    if case.actor == "team":
+        problem = problem or not_for_a_team(shown.kind)
+    if problem:
+        return Refused(change.path, (problem,))
     shown, remarks = _unpinned(shown, change, case, remarks)
     trust, provenance = _origin(shown, change, case)
     made = with_provenance(shown, provenance)
     cleaned = Change(path=change.path, before=change.before, after=encode(made.text()))
+    clash = _against_the_team(made, change, case)
     if case.actor in BY_A_PERSON:
-        return Accepted(cleaned, trust, remarks)
+        return Accepted(cleaned, trust, (*remarks, *clash))
     proven = change.path in case.said.proven
-    reasons = () if proven else _overwrites(made, change, trust)
+    reasons = (*(() if proven else clash), *_published(change, case))
+    reasons += () if proven or case.actor == "team" else _overwrites(made, change, trust)
     if seal(made) not in case.reviewed:
         reasons = (*orders(topic), *reasons, *(() if proven else _unbacked(made, change, trust, case)))
     return Doubtful(cleaned, trust, (*reasons, *remarks)) if reasons else Accepted(cleaned, trust, remarks)
@@ -122,7 +132,10 @@ def _unpinned(topic: Topic, change: Change, case: Case, remarks: tuple[str, ...]
 
 def _removal(change: Change, case: Case) -> Verdict:
     before = parse(change.path, change.before or b"").provenance.trust
-    if case.actor in BY_A_PERSON or case.actor in ("said", "import") or change.path in case.said.proven:
+    published = _published(change, case)
+    if published:
+        return Doubtful(change, before, published)
+    if case.actor in BY_A_PERSON or case.actor in ("said", "import", "team") or change.path in case.said.proven:
         return Accepted(change, before)
     if case.actor == "dream" and before not in BY_PERSON:
         return Accepted(change, before)
@@ -179,9 +192,27 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
     return trust, provenance
 
 
+def _published(change: Change, case: Case) -> tuple[str, ...]:
+    return (
+        ("others of the team would read it, and the person did not ask to share it",)
+        if case.actor in UNASKED and is_shared(change.path)
+        else ()
+    )
+
+
+def _against_the_team(topic: Topic, change: Change, case: Case) -> tuple[str, ...]:
+    """What a private memory is told of the team's; one that says the same as before needs no second look."""
+    if is_shared(change.path) or (change.before is not None and _same(parse(change.path, change.before), topic)):
+        return ()
+    path = contradicted(topic.body, case.shared)
+    return (f"the team's memory {path} says otherwise",) if path else ()
+
+
 def _unquoted(topic: Topic, case: Case) -> Trust:
     if case.actor == "import":
         return Trust.IMPORTED
+    if case.actor == "team":
+        return Trust.TEAM
     return Trust.OUTSIDE if comes_from_outside(topic.body, case.said) or comes_from_outside(told(topic), case.said) else Trust.DERIVED
 
 
@@ -202,7 +233,7 @@ def _unbacked(topic: Topic, change: Change, trust: Trust, case: Case) -> tuple[s
     if topic.kind in ABOUT_THE_PERSON and trust in (Trust.DERIVED, Trust.OUTSIDE, Trust.UNKNOWN) and not unchanged:
         reasons.append(f"a memory of kind {topic.kind} speaks for the person, and no words of the person are quoted that say it")
     elif not unchanged and _told_from_outside(topic, before, trust, case):
-        reasons.append("it tells the reader what to do, and it came from a tool, a web page or another agent")
+        reasons.append("it tells the reader what to do, and it came from a tool, a web page, another agent or a team mate")
     return (*reasons, *(() if unchanged else unbacked_grant(topic, trust)))
 
 
@@ -211,6 +242,8 @@ def _told_from_outside(topic: Topic, before: Topic | None, trust: Trust, case: C
     text = told(topic)
     known = plain(told(before)) if before is not None else ""
     taken = (sentence for sentence in borrowed(text, case.said) if plain(sentence) not in known)
+    if trust is Trust.TEAM and waives(text):
+        return True
     return (trust is Trust.OUTSIDE and _binds(text)) or any(map(_binds, taken))
 
 

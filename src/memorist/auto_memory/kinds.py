@@ -27,6 +27,8 @@ class Trust(StrEnum):
     """A model concluded it from the conversation."""
     IMPORTED = "imported"
     """It came from another system's memory."""
+    TEAM = "team"
+    """A team mate shared it."""
     OUTSIDE = "outside"
     """It came from a tool, a web page, a file or another agent."""
     UNKNOWN = "unknown"

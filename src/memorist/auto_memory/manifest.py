@@ -81,6 +81,11 @@ def _shown(text: str) -> str:
     return " ".join(text.encode("utf-8", "replace").decode().split())[:500]
 
 
+def is_index(path: str) -> bool:
+    """Whether a file is an index, made from the files beside it."""
+    return path.rsplit("/", 1)[-1] == INDEX_NAME
+
+
 def is_memory(path: str) -> bool:
     """Whether a file of the folder is a memory: Markdown, not an index, not in a hidden folder."""
     parts = path.split("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Self
 
 import msgspec
 from msgspec import Struct
@@ -12,12 +13,13 @@ from memorist.auto_memory.evidence import Evidence
 from memorist.auto_memory.folder.run import MemoryFolder
 from memorist.auto_memory.gate import BY_A_MODEL, Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.history.run import Recorded
-from memorist.auto_memory.inbox.run import Inbox, Proposal, Seals, proposal
+from memorist.auto_memory.inbox.run import Inbox, Proposal, Seals, carried_out, proposal
 from memorist.auto_memory.index import Index
 from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, Head
+from memorist.auto_memory.manifest import MAX_FILE, Head, is_index
 from memorist.auto_memory.scan.run import Used
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.shared import TEAM, together
 from memorist.auto_memory.shown import doubts, presentable, seal
 from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, moment, new_topic, parse
 from memorist.errors import InputError, NothingToDo, WriteConflict
@@ -27,7 +29,7 @@ from memorist.safety.secrets import redact
 from memorist.store.files import present
 from memorist.store.layout import MemoryLayout
 
-LOW = (Trust.OUTSIDE, Trust.UNKNOWN)
+LOW = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
 """Memories of these origins lend a new one none better: what is taken from them stays from outside."""
 LENDING = 500
 """Memories of low origin, the newest, that a new one is compared with."""
@@ -80,7 +82,7 @@ class AutoMemory:
     def shown_index(self) -> Index:
         """The index as a model is shown it: without memories that are withheld and lines that read like orders."""
         fit = {head.path for head in self.shown_heads()}
-        return presentable(self.folder.index(), fit)
+        return presentable(together(self.folder.index(), self.folder.index(below=TEAM)), fit)
 
     def write(
         self, changes: Sequence[Change], why: Why, said: Evidence | None = None, *, tell: Callable[[Event], None] | None = None
@@ -115,7 +117,7 @@ class AutoMemory:
 
     def case(self, actor: Actor, said: Evidence = NOBODY, changed: Collection[str] = ()) -> Case:
         """What the gate would judge a change of this actor by now; `changed` are the paths that it writes to."""
-        given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed())
+        given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed(), shared=self.folder.shared())
         if actor not in BY_A_MODEL:
             return given
         heads = self.heads()
@@ -226,7 +228,7 @@ class AutoMemory:
         before = history.before(recorded.id)
         changes = []
         for path in recorded.paths:
-            if path == INDEX_NAME:
+            if is_index(path):
                 continue
             now, then = self._now(path), history.data(path, recorded.id)
             if now != then:
@@ -245,7 +247,7 @@ class AutoMemory:
         for each in self.folder.history.each():
             if each.undoes and each.id not in undone:
                 undone.add(each.undoes)
-            elif not each.undoes and each.id not in undone and any(path != INDEX_NAME for path in each.paths):
+            elif not each.undoes and each.id not in undone and not all(map(is_index, each.paths)):
                 return each
         raise NothingToDo("there is no change of memory to take back")
 
@@ -262,7 +264,7 @@ class AutoMemory:
         change = given.change(now)
         if text is not None:
             change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
-        if _done(change, now):
+        if carried_out(change, now):
             self.inbox.drop(given)
             return Written()
         if now != change.before and change.before is not None:
@@ -287,13 +289,11 @@ class AutoMemory:
         """Seals of the memories that the person accepted."""
         return self._seals.all()
 
+    def beside(self) -> Self:
+        """Another one of the same folder, for another thread; see `ScannedFolder.beside`."""
+        uses = self.folder.uses()
+        return type(self)(self.where, files=self._files, clock=self._clock, settings=self.settings, used=lambda: uses)
+
     def close(self) -> None:
         """Let go of the history's files."""
         self.folder.close()
-
-
-def _done(change: Change, present: bytes | None) -> bool:
-    """Whether the file says already what the change wants it to: it was accepted before, and the process killed before the proposal left the inbox."""
-    if change.after is None or present is None:
-        return change.after is present
-    return parse(change.path, present).body == parse(change.path, change.after).body and change.before != present

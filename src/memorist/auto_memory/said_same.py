@@ -92,13 +92,18 @@ def telling(text: str) -> str:
 
 def nearest(text: str, others: Sequence[str], *, least: float = ALIKE) -> Nearest | None:
     """The first of the texts that has most in common with this one, if that is at least `least`; None where none is near."""
-    words = _content(text)
+    words = content_words(text)
     best: Nearest | None = None
     for index, other in enumerate(others):
-        share = 1.0 if same_rule(text, other) else _share(words, _content(other))
+        share = 1.0 if same_rule(text, other) else _share(words, content_words(other))
         if share >= least and (best is None or share > best.share):
             best = Nearest(index, share)
     return best
+
+
+def negations(text: str) -> int:
+    """How many times a text says no: `not`, `never`, `without` and the like, short forms and Chinese among them."""
+    return sum(token in _NEGATIONS for token in _canonical(text))
 
 
 def _share(left: frozenset[str], right: frozenset[str]) -> float:
@@ -106,8 +111,8 @@ def _share(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / together if together else 0.0
 
 
-def _content(text: str) -> frozenset[str]:
-    """Words without politeness and negation, and pairs of neighbours in scripts without spaces."""
+def content_words(text: str) -> frozenset[str]:
+    """What a text is about: words without politeness and negation, and pairs of neighbours in scripts without spaces."""
     tokens = [token for token in _canonical(text) if token not in _PUNCTUATION and token not in _NEGATIONS]
     pairs = {first + second for first, second in itertools.pairwise(tokens) if _CJK.match(first) and _CJK.match(second)}
     return frozenset(token for token in tokens if not _CJK.match(token)) | pairs

@@ -36,6 +36,7 @@ class MemoristCommands(Commands):
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
+        "team": "memorist.cli.team:team_group",
         "worker": "memorist.cli.worker:worker",
     }
 

@@ -70,7 +70,8 @@ def surface(topic: Topic, head: Head, *, folder: str, now: float, texts: Texts, 
 
 
 def _trust(trust: Trust) -> str:
-    return ", not from the user but from outside" if trust is Trust.OUTSIDE else ", origin unknown" if trust is Trust.UNKNOWN else ""
+    told = {Trust.OUTSIDE: ", not from the user but from outside", Trust.TEAM: ", shared by a team mate", Trust.UNKNOWN: ", origin unknown"}
+    return told.get(trust, "")
 
 
 def _readable(text: str) -> str:

@@ -133,6 +133,11 @@ class MemoryLayout:
         return self.state / "project.json"
 
     @property
+    def team(self) -> TeamLayout:
+        """What is kept beside the memory for its team."""
+        return TeamLayout(self.state / "team")
+
+    @property
     def inbox(self) -> Path:
         """Proposals that wait for the user."""
         return self.state / "inbox"
@@ -146,6 +151,38 @@ class MemoryLayout:
     def full_text(self) -> Path:
         """The index for recall; derived."""
         return self.state / "recall.sqlite"
+
+
+class TeamLayout:
+    """The paths of what one project keeps of its team's remote, beside the memory folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def place(self) -> Path:
+        """Which remote the project's team has."""
+        return self.folder / "place.json"
+
+    @property
+    def synced(self) -> Path:
+        """What both sides were when they were last alike."""
+        return self.folder / "synced.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held while the folder is brought in line with the remote."""
+        return self.folder / "lock"
+
+    @property
+    def base(self) -> Path:
+        """Texts that both sides had in common, by checksum."""
+        return self.folder / "base"
+
+    @property
+    def mirror(self) -> Path:
+        """A bare repository with the branch of a Git remote."""
+        return self.folder / "mirror.git"
 
 
 class SessionLayout:

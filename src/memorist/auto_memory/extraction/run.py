@@ -18,7 +18,7 @@ from memorist.auto_memory.changes import Change, Why, headline
 from memorist.auto_memory.evidence import all_typed, evidence, typed_words
 from memorist.auto_memory.extract import Cursor, Task, Texts, counted, prompt, wrote_memory
 from memorist.auto_memory.keeping import Dropped, Kept, keep
-from memorist.auto_memory.manifest import INDEX_NAME
+from memorist.auto_memory.manifest import is_index
 from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.said import Said, said
 from memorist.auto_memory.topic import Topic, moment
@@ -226,7 +226,7 @@ class Extraction:
         changes = []
         for path, (before, after) in sorted(overlay.changed().items()):
             name = path.relative_to(folder).as_posix()
-            if name != INDEX_NAME:
+            if not is_index(name):
                 changes.append(Change(path=name, before=before, after=after))
         if not changes:
             return Written()

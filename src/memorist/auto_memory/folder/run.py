@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from memorist.auto_memory.changes import Change, Pending, Why, bad_path
 from memorist.auto_memory.history.rewrite.run import Rewrite
 from memorist.auto_memory.history.run import blob_id
-from memorist.auto_memory.manifest import INDEX_NAME, too_large
+from memorist.auto_memory.manifest import INDEX_NAME, MAX_FILE, too_large
 from memorist.auto_memory.scan.run import ScannedFolder, Used
 from memorist.auto_memory.scanned import difference
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.shared import TEAM, TEAM_INDEX, Shared, is_shared
 from memorist.auto_memory.topic import Topic, parse
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import Clock, Files
@@ -52,6 +53,13 @@ class MemoryFolder(ScannedFolder):
         if size := too_large(facts.size):
             raise InputError(f"{path} has {size}; split it")
         return parse(path, present(self._files, self.where.folder / path) or b"")
+
+    def shared(self) -> tuple[Shared, ...]:
+        """The team's memories; looks for none where there is no folder for them. Raises StoreError."""
+        if self._files.facts(self.where.folder / TEAM) is None:
+            return ()
+        paths = (head.path for head in self.heads() if is_shared(head.path) and head.size <= MAX_FILE)
+        return tuple(Shared(path, self.read(path).body) for path in paths)
 
     def _inside(self, path: str) -> bool:
         real = self._files.resolve(self.where.folder)
@@ -106,7 +114,7 @@ class MemoryFolder(ScannedFolder):
         """
         with held(self.where.purging):
             with self._turn():
-                rewrite = Rewrite(self.history, paths, derived=(INDEX_NAME,))
+                rewrite = Rewrite(self.history, paths, derived=(INDEX_NAME, TEAM_INDEX))
             rewrite.catch_up()
             with self._turn():
                 for path in paths:
@@ -120,6 +128,6 @@ class MemoryFolder(ScannedFolder):
                 known = self._known()
                 for derived in (self.where.scan, self.where.pending, *made):
                     discard(self._files, derived)
-                left = {path: seen for path, seen in known.files.items() if path not in (*paths, INDEX_NAME)}
+                left = {path: seen for path, seen in known.files.items() if path not in (*paths, INDEX_NAME, TEAM_INDEX)}
                 self._take(replace(known, files=left), difference(left, self.present()))
         return rewrite.touched

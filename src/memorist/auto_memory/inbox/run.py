@@ -11,6 +11,7 @@ from msgspec import Struct
 from memorist.auto_memory.changes import Change, Why
 from memorist.auto_memory.history.run import blob_id
 from memorist.auto_memory.kinds import Trust
+from memorist.auto_memory.topic import parse
 from memorist.errors import InputError
 from memorist.ports import Files
 from memorist.store.files import discard
@@ -68,6 +69,13 @@ def _without_dates(data: bytes) -> bytes:
     """The text without what differs at every attempt: times, session and message ids stand in our key's lines."""
     kept = [line for line in data.splitlines() if not line.strip().startswith((b"created:", b"verified:", b"session:", b"- "))]
     return b"\n".join(kept)
+
+
+def carried_out(change: Change, present: bytes | None) -> bool:
+    """Whether the file says already what the change wants it to: it was accepted before, and the process killed before the proposal left the inbox."""
+    if change.after is None or present is None:
+        return change.after is present
+    return parse(change.path, present).body == parse(change.path, change.after).body and change.before != present
 
 
 class Inbox:

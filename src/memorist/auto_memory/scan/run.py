@@ -17,6 +17,7 @@ from memorist.auto_memory.index import Index, IndexLimits, Uses, build
 from memorist.auto_memory.manifest import HEAD_BYTES, INDEX_NAME, MAX_FILE, Head
 from memorist.auto_memory.scanned import NOTHING, RULES, Difference, Scan, Seen, difference, lifts, ours, seen, seen_again
 from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.shared import TEAM, own_heads
 from memorist.auto_memory.topic import encode
 from memorist.errors import StoreError
 from memorist.ports import Clock, FileFacts, Files
@@ -63,7 +64,7 @@ class ScannedFolder:
 
     def beside(self) -> Self:
         """Another one of the same folder, for another thread: the two share what is on disk, and nothing else."""
-        uses = self._uses()
+        uses = self.uses()
         return type(self)(self.where, files=self._files, clock=self._clock, settings=self._settings, used=lambda: uses)
 
     def heads(self) -> list[Head]:
@@ -248,33 +249,41 @@ class ScannedFolder:
             raise
 
     def _reindexed(self) -> dict[str, bytes]:
-        """Make the index anew where the files call for it; gives its bytes for the history, nothing when it stays."""
-        present = self.index_text()
-        text = self.index(present).text
-        if text == present:
-            return {}
-        self._files.write(self.where.index, encode(text))
-        self._note(INDEX_NAME)
-        return {INDEX_NAME: encode(text)}
+        """Make the indexes anew where the files call for it; gives their bytes for the history, nothing when they stay."""
+        made: dict[str, bytes] = {}
+        for below in ("", TEAM) if self._shares() else ("",):
+            present = self.index_text(below)
+            text = self.index(present, below).text
+            if text != present:
+                made[below + INDEX_NAME] = encode(text)
+                self._files.write(self.where.folder / below / INDEX_NAME, encode(text))
+                self._note(below + INDEX_NAME)
+        return made
 
-    def index(self, present: str | None = None) -> Index:
-        """The index as it is to be, with its load report: how many lines and bytes, and what does not fit."""
+    def _shares(self) -> bool:
+        """Whether there is a folder of the team; a link in its place is none."""
+        facts = self._files.facts(self.where.folder / TEAM)
+        return facts is not None and facts.is_folder
+
+    def index(self, present: str | None = None, below: str = "") -> Index:
+        """The index as it is to be, with its load report: how many lines and bytes, and what does not fit. `below` is `team/` for the team's."""
         scan = self._known()
-        heads = [seen.head for seen in scan.files.values() if seen.head is not None]
+        heads = own_heads((seen.head for seen in scan.files.values() if seen.head is not None), below)
         limits = IndexLimits(lines=self._settings.index_lines, size=self._settings.index_bytes, line=self._settings.index_line)
-        text = self.index_text() if present is None else present
-        return build(heads, text, uses=self._uses(), now=self._clock.now(), limits=limits)
+        text = self.index_text(below) if present is None else present
+        uses = {path.removeprefix(below): each for path, each in self.uses().items() if path.startswith(below)}
+        return build(heads, text, uses=uses, now=self._clock.now(), limits=limits)
 
-    def _uses(self) -> Mapping[str, Uses]:
+    def uses(self) -> Mapping[str, Uses]:
         """How often each memory was used; without the database nobody knows, and the index is made all the same."""
         try:
             return self._used()
         except StoreError:
             return {}
 
-    def index_text(self) -> str:
+    def index_text(self, below: str = "") -> str:
         """The index as it stands on disk; empty when there is none."""
-        return (present(self._files, self.where.index, limit=MAX_FILE) or b"").decode("utf-8", "surrogateescape")
+        return (present(self._files, self.where.folder / below / INDEX_NAME, limit=MAX_FILE) or b"").decode("utf-8", "surrogateescape")
 
     def _note(self, path: str) -> None:
         """Take a file that we wrote into the scan, so that the next one does not read it again."""

@@ -1,0 +1,264 @@
+"""A team's memories as files on a branch of a Git remote, reached with the person's own `git`: their keys, proxies and helpers count.
+
+A bare copy of the branch is kept beside the memory; no working copy is touched, and no hook is run, not even one of a remote on this machine. What was
+deleted is told by comparing a commit with the one that was seen last.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.auto_memory.manifest import is_index
+from memorist.errors import RemoteError, RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
+from memorist.store.files import make_folders
+from memorist.team.remote import MOST_KEYS, Look, Put, Seen
+from memorist.team.wire import digest, wire
+
+_THERE = "refs/team/there"
+_NEXT = "refs/team/next"
+_FILE = ("100644", "100755")
+_BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|\Z)))[A-Za-z0-9_][A-Za-z0-9._/-]{0,99}(?<![./])\Z")
+_FOLDER = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._ -]*(?:/[A-Za-z0-9_][A-Za-z0-9._ -]*)*)?\Z")
+_PROTOCOLS = "file:git:http:https:ssh"
+_KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO")
+"""Variables of Git that say how a remote is reached; those that name another repository, as a hook has them, are left out."""
+_BEHIND = ("[rejected]", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "stale info")
+_IDENTITY = "memorist <memorist@localhost>"
+
+
+class Branch(Struct, frozen=True, kw_only=True):
+    """Which branch of which remote, and the folder on it."""
+
+    url: str
+    branch: str = "memorist-team"
+    folder: str = "team"
+    timeout_seconds: float = 30.0
+    entry_bytes: int = 250_000
+
+
+class _Tree(Struct, frozen=True, kw_only=True):
+    blobs: dict[str, tuple[str, int]] = {}
+    problems: dict[str, str] = {}
+
+
+class GitRemote:
+    """One team's branch. Raises SettingsError for an address, branch or folder that cannot be used."""
+
+    def __init__(self, mirror: Path, branch: Branch) -> None:
+        if not _BRANCH.match(branch.branch) or not _FOLDER.match(branch.folder) or ".." in branch.folder:
+            raise SettingsError(
+                f"{branch.branch!r} with the folder {branch.folder!r} is no place on a branch: use letters, digits, dashes and slashes"
+            )
+        if branch.url.startswith("-") or "::" in branch.url or not branch.url or any(ord(sign) < 32 for sign in branch.url):
+            raise SettingsError("the address of a Git remote is a URL or a path")
+        self._mirror = mirror
+        self._branch = branch
+        self._texts: dict[str, str] = {}
+        """Blob id to shared text."""
+        self._there: dict[str, str] = {}
+        self._tip = ""
+        self.name = f"git:{without_user(branch.url)} ({branch.branch}:{branch.folder or '/'})"
+
+    def look(self, seen: Seen) -> Look | None:
+        """What the branch holds; None when it is at the commit that was seen. A branch that is not there yet is empty."""
+        self._made()
+        told = self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}")
+        tip = told.split()[0].decode("ascii", "replace") if told.split() else ""
+        if tip and tip == seen.tag and self._run(("rev-parse", "--quiet", "--verify", _THERE)).stdout.strip().decode() == tip:
+            if self._tip != tip:
+                self._tip, self._there = tip, {}
+            return None
+        if not tip:
+            if seen.version:
+                raise RemoteWentBack(
+                    f"the branch is gone from {self.name}; where that is meant, begin it again with `memorist team pull --anew`"
+                )
+            self._tip, self._there = "", {}
+            return Look(seen=Seen(id=self.name), there={})
+        self._git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", self._branch.url, f"+refs/heads/{self._branch.branch}:{_THERE}")
+        return self._looked(seen)
+
+    def _looked(self, seen: Seen) -> Look:
+        tip = self._git("rev-parse", _THERE).strip().decode("ascii", "replace")
+        if seen.version and not self._after(seen.version, tip):
+            raise RemoteWentBack(
+                f"the branch of {self.name} does not go on from the commit that was seen last ({seen.version[:10]}): its history was rewritten, or an old "
+                "copy was put in its place; look into it, then go on with `memorist team pull --anew`"
+            )
+        now, before = self._tree(tip), self._tree(seen.version) if seen.version else _Tree()
+        there, problems = self._judged(now)
+        self._tip, self._there = tip, there
+        names = now.blobs.keys() | now.problems.keys()
+        return Look(
+            seen=Seen(id=self.name, version=tip, tag=tip),
+            there=there,
+            gone=frozenset(before.blobs.keys() - names),
+            sizes={key: len(self._texts[now.blobs[key][0]].encode()) for key in there},
+            problems=problems,
+        )
+
+    def _after(self, commit: str, tip: str) -> bool:
+        return self._run(("merge-base", "--is-ancestor", commit, tip)).returncode == 0
+
+    def _tree(self, commit: str) -> _Tree:
+        """The Markdown files of the folder: blob and size by name; what is no plain file with the reason."""
+        found = _Tree()
+        prefix = f"{self._branch.folder}/" if self._branch.folder else ""
+        listed = self._git("ls-tree", "-r", "-l", "-z", commit, *(["--", prefix] if prefix else []))
+        for row in filter(None, listed.split(b"\0")):
+            facts, _, path = row.partition(b"\t")
+            mode, kind, sha, size = facts.decode("ascii", "replace").split()
+            name = path.decode("utf-8", "replace")
+            key = name.removeprefix(prefix)
+            if not key.endswith(".md") or is_index(key) or not name.startswith(prefix):
+                continue
+            if mode not in _FILE or kind != "blob":
+                found.problems[key] = "It is a link."
+            elif int(size) > 2 * self._branch.entry_bytes:
+                found.problems[key] = f"It has more than {self._branch.entry_bytes:,} bytes."
+            else:
+                found.blobs[key] = (sha, int(size))
+            if len(found.blobs) > MOST_KEYS:
+                raise RemoteRefused(f"{self.name} has more than {MOST_KEYS:,} memories; look into it")
+        return found
+
+    def _judged(self, tree: _Tree) -> tuple[dict[str, str], dict[str, str]]:
+        wanted = {sha for sha, _ in tree.blobs.values()}
+        self._texts = {sha: text for sha, text in self._texts.items() if sha in wanted}
+        data = self._blobs(sorted(wanted - self._texts.keys()))
+        there, problems = {}, dict(tree.problems)
+        for key, (sha, _) in tree.blobs.items():
+            try:
+                text = self._texts.get(sha) or wire(data[sha])
+            except (UnicodeDecodeError, KeyError):
+                problems[key] = "It is no UTF-8 text."
+                continue
+            self._texts[sha] = text
+            there[key] = digest(text)
+        return there, problems
+
+    def _blobs(self, ids: Sequence[str]) -> dict[str, bytes]:
+        if not ids:
+            return {}
+        told = self._git("cat-file", "--batch", given="".join(f"{id}\n" for id in ids).encode())
+        found, at = {}, 0
+        for id in ids:
+            end = told.index(b"\n", at)
+            size = int(told[at:end].split()[2])
+            found[id] = told[end + 1 : end + 1 + size]
+            at = end + size + 2
+        return found
+
+    def read(self, keys: Sequence[str], _: Mapping[str, int], /) -> dict[str, str]:
+        """Texts by name, as they were at the last look."""
+        by_digest = {digest(text): text for text in self._texts.values()}
+        return {key: by_digest[self._there[key]] for key in keys if self._there.get(key) in by_digest}
+
+    def put(self, changes: Mapping[str, Put], _: Seen) -> Seen:
+        """One commit on top of the one that was seen, and a push that is refused when another was faster."""
+        if self._tip and not self._there:
+            self._looked(Seen())
+        if any(self._there.get(key, "") != change.was for key, change in changes.items()):
+            raise RemoteMoved(f"somebody changed the same memory at {self.name}")
+        self._git("fast-import", "--quiet", "--force", given=self._import(changes))
+        local = self._branch.url.startswith(("/", ".", "file:"))
+        # A remote on this machine would run its hooks as us.
+        quiet = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if local else ()
+        pushed = self._run(("push", "--no-verify", "--porcelain", *quiet, self._branch.url, f"{_NEXT}:refs/heads/{self._branch.branch}"))
+        if pushed.returncode:
+            raise self._not_pushed((pushed.stdout + pushed.stderr).decode("utf-8", "replace"))
+        self._git("update-ref", _THERE, _NEXT)
+        return self._looked(Seen()).seen  # the commit stands on the one that was looked at, so that nothing lies between
+
+    def _not_pushed(self, said: str) -> RemoteError:
+        if "hook declined" not in said and any(sign in said for sign in _BEHIND):
+            return RemoteMoved(f"somebody pushed to {self.name} meanwhile")
+        if "[remote rejected]" in said:
+            return RemoteRefused(f"{self.name} does not take the push: {_last(said)}")
+        return RemoteUnavailable(f"cannot push to {self.name}: {_last(said)}")
+
+    def _import(self, changes: Mapping[str, Put]) -> bytes:
+        """The commit as `git fast-import` reads it."""
+        changed = sorted(changes)
+        what = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+        message = f"Team memory: {what}\n".encode()
+        found = self._run(("var", "GIT_COMMITTER_IDENT"))
+        who = found.stdout.strip() if found.returncode == 0 else f"{_IDENTITY} {int(time.time())} +0000".encode()
+        parts = [b"commit %s\ncommitter %s\ndata %d\n%s\n" % (_NEXT.encode(), who, len(message), message)]
+        if self._tip:
+            parts.append(b"from %s\n" % self._tip.encode())
+        prefix = f"{self._branch.folder}/" if self._branch.folder else ""
+        for key in changed:
+            path = '"' + (prefix + key).replace("\\", "\\\\").replace('"', '\\"') + '"'
+            text = changes[key].text
+            if text is None:
+                parts.append(f"D {path}\n".encode())
+            else:
+                data = text.encode()
+                parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data))
+        return b"".join((b"reset %s\n\n" % _NEXT.encode(), *parts)) if not self._tip else b"".join(parts)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _made(self) -> None:
+        if not (self._mirror / "HEAD").is_file():
+            make_folders(self._mirror.parent)
+            self._git("init", "--quiet", "--bare", "--template=", str(self._mirror), inside=False)
+
+    def _git(self, *words: str, given: bytes = b"", inside: bool = True) -> bytes:
+        found = self._run(words, given=given, inside=inside)
+        if found.returncode:
+            raise RemoteUnavailable(f"git {words[0]} failed for {self.name}: {_last(found.stderr.decode('utf-8', 'replace'))}")
+        return found.stdout
+
+    def _run(self, words: Sequence[str], *, given: bytes = b"", inside: bool = True) -> subprocess.CompletedProcess[bytes]:
+        """Run Git without hooks, questions, or another repository's surroundings, within the time limit."""
+        place = ("--git-dir", str(self._mirror)) if inside else ()
+        command = ["git", *place, "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", *words]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+        environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C"}
+        try:
+            running = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True
+            )
+        except OSError as error:
+            raise SettingsError(f"git cannot be run ({error.strerror}); install it, or keep the team's memories on a server") from error
+        try:
+            out, errors = running.communicate(given, timeout=self._branch.timeout_seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.communicate()
+            raise RemoteUnavailable(f"{self.name} took longer than {self._branch.timeout_seconds:g} seconds; try again") from None
+        return subprocess.CompletedProcess(command, running.returncode, out, errors)
+
+
+def _last(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(("Done", "To "))]
+    wanted = next((line for line in lines if line.startswith(("fatal:", "error:", "!"))), lines[0] if lines else "it says nothing")
+    return without_user(" ".join(wanted.split()))[:300]
+
+
+def without_user(url: str) -> str:
+    """Addresses in a text without user name and password."""
+    return re.sub(r"(\w+://)[^/@\s]*@", r"\1", url)
+
+
+def project_remote(root: Path, name: str) -> str:
+    """The address of a remote of a repository. Raises SettingsError when it has none of that name."""
+    try:
+        found = subprocess.run(["git", "config", "--get", f"remote.{name}.url"], cwd=root, capture_output=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SettingsError("git cannot be run; install it, or keep the team's memories on a server") from error
+    url = found.stdout.decode("utf-8", "replace").strip()
+    if not url:
+        raise SettingsError(f"{root} has no Git remote {name!r}")
+    return str((root / url).resolve()) if url.startswith(("./", "../")) else url

@@ -1,0 +1,199 @@
+"""A team's server, as its clients see it. Nothing it says is believed unchecked: sizes, times, checksums, versions. Standard library alone."""
+
+from __future__ import annotations
+
+import http.client
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
+from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
+from memorist.team.remote import Look, Put, Seen
+
+_LOCAL = ("127.0.0.1", "::1", "localhost")
+_AGAIN = (408, 425, 429, 500, 502, 503, 504)
+"""Answers after which a request is repeated: slow down, overloaded, broken for now."""
+FIRST_PAUSE = 0.25
+"""Seconds before the first repetition; each further one waits twice as long, give or take a half."""
+READ_BYTES = 200_000
+"""Bytes of texts that are asked for at once."""
+_MOST_VERSION = 1 << 62
+_CHANCE = secrets.SystemRandom()
+
+Told = TypeVar("Told")
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """How a server is reached."""
+
+    url: str
+    """`https://HOST[:PORT]`; plain `http` only on this machine."""
+    space: str
+    token: str = ""
+    timeout_seconds: float = 30.0
+    retries: int = 3
+
+
+class _Answer(Struct, frozen=True):
+    status: int
+    body: bytes
+
+
+class ServerRemote:
+    """A team on a server of ours. Raises SettingsError for an address that cannot be used."""
+
+    def __init__(self, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        parts = urlsplit(access.url)
+        secure = parts.scheme == "https"
+        try:
+            port = parts.port
+        except ValueError as error:
+            raise SettingsError(f"{access.url!r} has no port that there can be") from error
+        if not parts.hostname or parts.scheme not in ("http", "https") or parts.username or parts.query or parts.fragment:
+            raise SettingsError("the address of a team server is https://HOST or https://HOST:PORT, without user name and token")
+        if not secure and parts.hostname not in _LOCAL:
+            raise SettingsError(f"{parts.hostname} is on another machine: the token and the memories need https")
+        if not SPACE.match(access.space):
+            raise SettingsError(f"{access.space!r} is no name of a team: letters, digits, dots, dashes and underscores")
+        self._access = access
+        self._host, self._port, self._secure = parts.hostname, port, secure
+        self._path = f"{parts.path.rstrip('/')}/v1/team/{access.space}"
+        self._sleep = sleep
+        self.name = f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}{parts.path.rstrip('/')} ({access.space})"
+
+    def look(self, seen: Seen) -> Look | None:
+        """What the server holds; None when nothing changed."""
+        headers = {"if-none-match": seen.tag} if seen.tag else {}
+        answer = self._ask("GET", self._path, headers=headers)
+        if answer.status == 304 and seen.tag:
+            return None
+        view = self._read_as(answer, View)
+        if not 0 <= view.version < _MOST_VERSION or not 0 < len(view.id) <= 64:
+            raise RemoteRefused(f"{self.name} does not say which state it shows")
+        if seen.id == view.id and seen.version.isdigit() and view.version < int(seen.version):
+            raise RemoteWentBack(
+                f"{self.name} shows version {view.version} and showed {seen.version} before: an old copy was put in its place, or an answer was replayed; "
+                "look into it, then go on with `memorist team pull --anew`"
+            )
+        there = {key: entry.hash for key, entry in view.entries.items() if entry.hash and is_digest(entry.hash)}
+        return Look(
+            seen=Seen(id=view.id, version=str(view.version), tag=entity_tag(view.id, view.version)),
+            there=there,
+            gone=frozenset(view.gone) - there.keys(),
+            sizes={key: entry.bytes for key, entry in view.entries.items() if key in there},
+            problems=dict.fromkeys(view.entries.keys() - there.keys(), "It has no checksum."),
+        )
+
+    def read(self, keys: Sequence[str], sizes: Mapping[str, int]) -> dict[str, str]:
+        """Texts by name, asked for in parts."""
+        texts: dict[str, str] = {}
+        part: list[str] = []
+        size = 0
+        for key in keys:
+            more = max(0, sizes.get(key, READ_BYTES))
+            if part and size + more > READ_BYTES:
+                texts |= self._texts(part)
+                part, size = [], 0
+            part.append(key)
+            size += more
+        return texts | (self._texts(part) if part else {})
+
+    def _texts(self, keys: list[str]) -> dict[str, str]:
+        return self._read_as(self._ask("POST", f"{self._path}/read", Wanted(keys)), Texts).texts
+
+    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
+        """Make all changes or none.
+
+        An answer that is lost leaves it open whether they were made; the repetition is then refused as moved, and the next look shows them as made.
+        """
+        body = Changes({key: NewText(change.text, change.was) for key, change in changes.items()})
+        answer = self._ask("PUT", self._path, body)
+        done = self._read_as(answer, Done)
+        if not 0 <= done.version < _MOST_VERSION or done.id != seen.id:
+            return Seen(id=seen.id, version=seen.version)
+        alone = seen.version.isdigit() and done.version == int(seen.version) + 1
+        return Seen(id=done.id, version=str(done.version), tag=entity_tag(done.id, done.version) if alone else "")
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _ask(self, method: str, path: str, body: Struct | None = None, headers: Mapping[str, str] | None = None) -> _Answer:
+        """One request, repeated where that may help."""
+        problem = ""
+        for attempt in range(self._access.retries + 1):
+            if attempt:
+                self._sleep(FIRST_PAUSE * 2 ** (attempt - 1) * _CHANCE.uniform(0.5, 1.5))
+            try:
+                answer = self._once(method, path, b"" if body is None else msgspec.json.encode(body), headers or {})
+            except (OSError, http.client.HTTPException) as error:
+                problem = str(error) or type(error).__name__
+                continue
+            if answer.status not in _AGAIN:
+                return answer
+            problem = f"it answers {answer.status}"
+        raise RemoteUnavailable(f"{self.name} cannot be reached ({problem}); what is to be sent stays here, and is sent the next time")
+
+    def _once(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> _Answer:
+        seconds = self._access.timeout_seconds
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=seconds)
+        # A server that sends a byte now and then keeps every single wait short: this ends the whole.
+        ending = threading.Timer(seconds, lambda: _cut(connection))
+        ending.daemon = True
+        ending.start()
+        try:
+            token = {"authorization": f"Bearer {self._access.token}"} if self._access.token else {}
+            connection.request(method, path, body or None, {"accept": "application/json", **token, **headers})
+            response = connection.getresponse()
+            found = response.read(MOST_ANSWER + 1)
+            if len(found) > MOST_ANSWER:
+                raise RemoteRefused(f"{self.name} answers with more than {MOST_ANSWER:,} bytes; look into it")
+            if not ending.is_alive():
+                raise TimeoutError("the answer took too long")
+            length = response.getheader("content-length")
+            if length is not None and length.isdigit() and response.status not in (204, 304) and len(found) != int(length):
+                raise http.client.IncompleteRead(found, int(length) - len(found))
+            return _Answer(response.status, found)
+        finally:
+            ending.cancel()
+            connection.close()
+
+    def _read_as(self, answer: _Answer, kind: type[Told]) -> Told:
+        if answer.status != 200:
+            raise self._refusal(answer)
+        try:
+            return msgspec.json.decode(answer.body, type=kind)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise RemoteRefused(f"{self.name} does not answer as a team server does; check the address") from error
+
+    def _refusal(self, answer: _Answer) -> Exception:
+        try:
+            said = msgspec.json.decode(answer.body, type=Refusal)
+        except (msgspec.DecodeError, RecursionError):
+            said = Refusal(error="")
+        if answer.status == 412:
+            return RemoteMoved(f"somebody changed the same memory at {self.name}")
+        cures = {
+            401: "give a token: MEMORIST_TEAM_TOKEN, or team.token_file",
+            403: "the token does not allow this; ask for another",
+            404: "there is no team server at this address",
+            421: "the server does not answer to this name: start it with --allow-host",
+        }
+        cure = cures.get(answer.status) or " ".join(said.detail.split())[:300] or "look into it"
+        return RemoteRefused(f"{self.name} refuses ({answer.status}{f' {said.error[:40]}' if said.error else ''}): {cure}")
+
+
+def _cut(connection: http.client.HTTPConnection) -> None:
+    opened = getattr(connection, "sock", None)
+    if opened is not None:
+        with suppress(OSError):
+            opened.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,122 @@
+"""While a session is open: take what others changed, and send what was changed here a moment after the last change; at the end, what is left (TM-2).
+
+It works in a thread of its own with a memory of its own, as another process would: the host never waits for a network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from memorist.auto_memory.manifest import is_index
+from memorist.errors import MemoristError, RemoteRefused, UsageError
+from memorist.events import Event, TeamFailed, TeamSynced
+from memorist.ports import Files
+from memorist.team.report import Report
+from memorist.team.run import TeamSync
+from memorist.team.settings import TeamSettings
+
+POLL_SECONDS = 1.0
+"""How often the folder is looked at: one look at each file's entry. Ours."""
+_LOCK_SECONDS = 0.5
+
+Marks = tuple[tuple[str, int, int], ...]
+Opening = Callable[[], tuple[TeamSync, Callable[[], None]]]
+"""Gives the folder and its remote for the thread, and what lets go of both."""
+
+
+class Watcher:
+    """One for a session; nothing happens before `begin`."""
+
+    def __init__(self, opening: Opening, *, files: Files, settings: TeamSettings, tell: Callable[[Event], None]) -> None:
+        self._opening = opening
+        self._files = files
+        self._settings = settings
+        self._tell = tell
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._poll = min(POLL_SECONDS, max(0.01, settings.pause_seconds / 2))
+
+    def begin(self) -> None:
+        """Start. A place that cannot be used is told of, and stops nothing else."""
+        if self._thread is not None:
+            return
+        self._loop = asyncio.get_running_loop()
+        try:
+            sync, let_go = self._opening()
+        except MemoristError as error:
+            self._tell(TeamFailed(str(error), stopped=True))
+            return
+        self._thread = threading.Thread(target=self._watch, args=(sync, let_go), name="memorist-team", daemon=True)
+        self._thread.start()
+
+    async def close(self) -> None:
+        """Have what was changed sent, and wait for it within the bound; what is not sent by then is sent by the next session."""
+        self._closing.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, self._settings.flush_seconds)
+
+    def _watch(self, sync: TeamSync, let_go: Callable[[], None]) -> None:
+        try:
+            self._follow(sync)
+        finally:
+            with suppress(MemoristError):
+                let_go()
+
+    def _follow(self, sync: TeamSync) -> None:
+        alike: Marks = ()
+        stopped = False
+        seen, moved = self._marks(sync), time.monotonic()
+        due = moved  # at once: the first pull
+        while not stopped:
+            closing = self._closing.wait(self._poll)
+            now, marks = time.monotonic(), self._marks(sync)
+            if marks != seen:
+                seen, moved = marks, now
+            resting = closing or now - moved >= self._settings.pause_seconds
+            if now >= due or (seen != alike and resting):
+                stopped = self._run(sync, last=closing)
+                alike = seen = self._marks(sync)
+                due = now + self._settings.every_seconds
+            if closing:
+                return
+
+    def _run(self, sync: TeamSync, *, last: bool) -> bool:
+        """Once. Gives whether trying again in this session has no use."""
+        try:
+            report = sync.push(wait_seconds=_LOCK_SECONDS)
+        except (RemoteRefused, UsageError) as error:
+            self._say(TeamFailed(str(error), stopped=True))
+            return True
+        except MemoristError as error:
+            self._say(TeamFailed(str(error), stopped=last))
+            return False
+        if report.changed or report.waiting or report.refused:
+            self._say(_event(sync, report))
+        return False
+
+    def _marks(self, sync: TeamSync) -> Marks:
+        try:
+            found = self._files.scan(sync.folder)
+        except (FileNotFoundError, MemoristError):
+            return ()
+        return tuple((path, facts.size, facts.modified_ns) for path, facts in found if not is_index(path))
+
+    def _say(self, event: Event) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the host's loop has ended
+                self._loop.call_soon_threadsafe(self._tell, event)
+
+
+def _event(sync: TeamSync, report: Report) -> TeamSynced:
+    return TeamSynced(
+        remote=sync.remote.name,
+        taken=(*report.taken, *report.merged, *report.dropped),
+        sent=(*report.sent, *report.removed),
+        beside=tuple(other for _, other in report.beside),
+        waiting=tuple(key for key, _ in (*report.waiting, *report.refused)),
+    )

@@ -1,0 +1,57 @@
+"""A memory as it is shared: without what is the machine's own (session, messages, quoted words, trust, pin). Pure.
+
+Texts are compared in this form, so that two machines which keep other marks of origin on one memory agree that it is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec import Struct
+
+from memorist.auto_memory.shared import not_for_a_team
+from memorist.auto_memory.topic import OWN_KEY, encode, parse, with_header
+from memorist.safety.secrets import find_secrets
+
+_PIN = "pinned"
+
+
+class Unshareable(Struct, frozen=True):
+    """A memory that stays on this machine, and why. Never the text that is the reason."""
+
+    key: str
+    why: str
+
+
+def wire(data: bytes) -> str:
+    """The text that is shared of a file. Raises UnicodeDecodeError where it is no UTF-8. Doing it again changes nothing."""
+    topic = parse("memory.md", data.decode("utf-8").encode())
+    status = topic.provenance.status
+    bare = with_header(topic, {OWN_KEY: {"status": status} if status == "superseded" else None, _PIN: None})
+    front = bare.document.front
+    text = bare.document.body if front is not None and not front.entries else bare.text()
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").strip("\n") + "\n"
+
+
+def landed(text: str, before: bytes | None) -> bytes:
+    """The file for a shared text: a pin that the person set here stays. The gate adds the marks of origin."""
+    pinned = before is not None and parse("memory.md", before).pinned
+    return encode(with_header(parse("memory.md", encode(text)), {_PIN: "true"}).text()) if pinned else encode(text)
+
+
+def digest(text: str) -> str:
+    """The checksum of a shared text: `sha256:` and 64 hexadecimal digits."""
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def unshareable(data: bytes, *, limit: int) -> str:
+    """Why a file's text is not sent to others; empty when it may be. A secret is named by its rule alone (TM-4)."""
+    try:
+        text = wire(data)
+    except UnicodeDecodeError:
+        return "it is no UTF-8 text"
+    if len(text.encode()) > limit:
+        return f"it has more than {limit:,} bytes"
+    kind = parse("memory.md", data).kind
+    rules = sorted({finding.rule for finding in find_secrets(text)})
+    return not_for_a_team(kind) or (f"it holds a secret: {', '.join(rules)}" if rules else "")

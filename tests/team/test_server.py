@@ -1,0 +1,435 @@
+"""The team server and its client, over real sockets of this machine (TM-2, TM-3, TM-4, SF-6)."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError, UsageError
+from memorist.store.team import TeamFull, TeamStore, Token, Write, open_team_store
+from memorist.team.http.run import Access, ServerRemote
+from memorist.team.protocol import MOST_BODY, space_name
+from memorist.team.remote import Put, Seen
+from memorist.team.server.run import Limits, TeamApplication, host_name, listen
+from memorist.team.wire import digest
+from memorist.testing.postgres import postgres
+from team.conftest import TOKEN, Machine, note
+
+EVERYWHERE = ".".join("0000")
+
+
+@contextmanager
+def serving(store: TeamStore, limits: Limits | None = None) -> Iterator[int]:
+    """A server in a thread; gives its port."""
+    listening = listen("127.0.0.1", 0, store)
+    server = uvicorn.Server(
+        uvicorn.Config(TeamApplication(store, limits).asgi, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listening.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[TeamStore]:
+    made = open_team_store(str(tmp_path / "team.sqlite"), most=20)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def port(store: TeamStore) -> Iterator[int]:
+    with serving(store) as number:
+        yield number
+
+
+def client(port: int, *, token: str = "", space: str = "shop", seconds: float = 20.0) -> ServerRemote:
+    access = Access(url=f"http://127.0.0.1:{port}", space=space, token=token, timeout_seconds=seconds, retries=1)
+    return ServerRemote(access, sleep=lambda _: None)
+
+
+def ask(port: int, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    return answer.status, json.loads(data) if data and answer.headers.get_content_type() == "application/json" else data
+
+
+def change(key: str, text: str | None, was: str = "") -> bytes:
+    return json.dumps({"changes": {key: {"text": text, "was": was}}}).encode()
+
+
+@pytest.mark.covers("TM-2")
+def test_two_machines_share_by_the_server(tmp_path: Path, port: int) -> None:
+    """New, changed, deleted: all arrives, and a look when nothing changed is answered by the entity tag alone."""
+    a, b = Machine(tmp_path / "a", client(port)), Machine(tmp_path / "b", client(port))
+    a.write("release.md", note("We release on Tuesdays."))
+    a.sync.push()
+    b.sync.push()
+    b.write("release.md", note("We release on Mondays."))
+    b.sync.push()
+    a.sync.push()
+
+    assert a.body("release.md") == "We release on Mondays."
+    assert client(port).look(a.sync.state().seen) is None
+    (a.team / "release.md").unlink()
+    a.sync.push()
+    assert b.sync.push().dropped == ("release.md",)
+
+
+@pytest.mark.covers("TM-2")
+def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(port: int, store: TeamStore, tmp_path: Path) -> None:
+    """Large memories come in several answers; one request for all of them gets the first ones."""
+    remote = client(port)
+    big = {f"m{number}.md": f"{number} {'x' * 190_000}\n" for number in range(8)}
+    seen = Seen(id=store.look("shop").id, version="0")
+    for key, text in big.items():
+        seen = remote.put({key: Put(text, "")}, seen)
+
+    look = remote.look(Seen())
+
+    assert look is not None
+    assert remote.read(sorted(big), look.sizes) == big
+    status, told = ask(port, "POST", "/v1/team/shop/read", json.dumps({"keys": sorted(big)}).encode())
+    assert status == 200
+    assert 0 < len(told["texts"]) < len(big)
+
+
+@pytest.mark.covers("TM-2", "SF-4")
+def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
+    """A change of what is no longer as it was is refused with all that came with it; so is one whose entity tag is old."""
+    remote = client(port)
+    seen = remote.put({"a.md": Put(note("A."), "")}, Seen(id=store.look("shop").id, version="0"))
+    with pytest.raises(RemoteMoved):
+        remote.put({"new.md": Put("new\n", ""), "a.md": Put(note("B."), "")}, seen)
+    status, _ = ask(port, "PUT", "/v1/team/shop", change("b.md", "B\n"), {"if-match": '"old-1"'})
+
+    assert status == 412
+    assert seen.version == "1"
+    assert seen.tag
+    assert set(store.look("shop").entries) == {"a.md"}
+    assert ask(port, "PUT", "/v1/team/shop", change("b.md", "B\n"), {"if-match": seen.tag})[0] == 200
+
+
+@pytest.mark.covers("TM-2")
+def test_many_writers_of_one_memory_are_served_one_after_the_other(port: int, store: TeamStore) -> None:
+    """Of ten who change the same state at once one gets through; the others are told to look again."""
+    found: list[str] = []
+
+    def write(number: int) -> None:
+        try:
+            client(port).put({"a.md": Put(f"{number}\n", "")}, Seen())
+            found.append("done")
+        except RemoteMoved:
+            found.append("moved")
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert sorted(found) == ["done", *["moved"] * 9]
+    assert store.look("shop").version == 1
+
+
+@pytest.mark.covers("TM-2", "TM-3", "TM-4", "SF-6")
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/v1/team/shop", change("../x.md", "x\n"), 400),
+        ("/v1/team/shop", change("%2e%2e%2fx.md", "x\n"), 400),
+        ("/v1/team/shop", change("a\0.md", "x\n"), 400),
+        ("/v1/team/shop", change("a.md", f"The token is {TOKEN}.\n"), 422),
+        ("/v1/team/shop", change("a.md", note("Jo likes tea.", kind="user")), 422),
+        ("/v1/team/shop", change("a.md", "x" * 250_001), 413),
+        ("/v1/team/shop", b"x" * (MOST_BODY + 1), 413),
+        ("/v1/team/shop", change("a.md", "x\n", "md5:1"), 400),
+        ("/v1/team/shop", b"[" * 100_000, 400),
+        ("/v1/team/shop", b"\xff\xfe", 400),
+        ("/v1/team/shop", json.dumps({"changes": {f"k{number}.md": {"text": "x\n"} for number in range(21)}}).encode(), 413),
+        ("/v1/team/..%2fshop", change("a.md", "x\n"), 404),
+        ("/v1/team/shop", change("a.md", "lone \ud800\n"), 400),
+        ("/v1/team/shop", change("lone\ud800.md", "x\n"), 400),
+        ("/v1/team/-shop", change("a.md", "x\n"), 400),
+    ],
+    ids=[
+        "upwards",
+        "percent",
+        "null",
+        "secret",
+        "person",
+        "entry",
+        "body",
+        "checksum",
+        "deep",
+        "bytes",
+        "many",
+        "space",
+        "surrogate",
+        "key",
+        "name",
+    ],
+)
+def test_what_a_hostile_client_sends_is_refused_and_nothing_is_kept(
+    port: int, store: TeamStore, path: str, body: bytes, status: int
+) -> None:
+    """Names, secrets, sizes, counts and nonsense: a short answer with the reason, which never holds the secret; the server goes on."""
+    found, told = ask(port, "PUT", path, body)
+
+    assert found == status
+    assert TOKEN not in str(told)
+    assert store.look("shop").entries == {}
+    assert ask(port, "GET", "/healthz")[0] == 200
+
+
+@pytest.mark.covers("SF-6")
+def test_only_known_hosts_are_answered(store: TeamStore, port: int) -> None:
+    """A page in a browser that has its own name point at this machine gets nothing; neither does a request with two names, or none."""
+    for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", ""):
+        assert ask(port, "GET", "/v1/team/shop", headers={"host": host})[0] == 421
+    for host in ("localhost", "127.0.0.1:99", "[::1]:8642", "LOCALHOST"):
+        assert ask(port, "GET", "/v1/team/shop", headers={"host": host})[0] == 200
+    with serving(store, Limits(hosts=frozenset({"team.example"}))) as named:
+        assert ask(named, "GET", "/v1/team/shop", headers={"host": "team.example"})[0] == 200
+        assert ask(named, "GET", "/v1/team/shop")[0] == 421
+    assert host_name("[2001:db8::1]:80") == "2001:db8::1"
+
+
+@pytest.mark.covers("SF-6")
+def test_beyond_this_machine_a_token_is_needed(store: TeamStore) -> None:
+    """The server does not listen elsewhere without one."""
+    with pytest.raises(UsageError, match="memorist team token"):
+        listen(EVERYWHERE, 0, store)
+    store.add_token("jo")
+    listen(EVERYWHERE, 0, store).close()
+
+
+@pytest.mark.covers("SF-6")
+def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Path) -> None:
+    """Once there is one, none and a wrong one are refused; one may be for one team, may only read, and may be taken back. The file holds hashes."""
+    every, one, reading = store.add_token("every"), store.add_token("one", space="shop"), store.add_token("reading", writes=False)
+
+    for token in ("", "wrong"):
+        with pytest.raises(RemoteRefused, match="401"):
+            client(port, token=token).look(Seen())
+    assert client(port, token=every, space="other").look(Seen()) is not None
+    with pytest.raises(RemoteRefused, match="403"):
+        client(port, token=one, space="other").look(Seen())
+    assert client(port, token=reading).look(Seen()) is not None
+    with pytest.raises(RemoteRefused, match="403"):
+        client(port, token=reading).put({"a.md": Put("a\n", "")}, Seen())
+    store.drop_token("every")
+    with pytest.raises(RemoteRefused, match="401"):
+        client(port, token=every).look(Seen())
+    assert one.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("team.sqlite*"))
+
+
+@contextmanager
+def telling(answer: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A server that says what it likes; gives its port."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    ending = threading.Event()
+
+    def accept() -> None:
+        while not ending.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(20)
+                try:
+                    connection.recv(65_536)
+                    answer(connection)
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        ending.set()
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join(30)
+
+
+def said(body: bytes, status: str = "200 OK", length: int | None = None) -> Callable[[socket.socket], None]:
+    head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body) if length is None else length}\r\nconnection: close\r\n\r\n".encode()
+    return lambda connection: connection.sendall(head + body)
+
+
+def drip(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")
+    while True:
+        connection.sendall(b" ")
+        threading.Event().wait(0.02)
+
+
+def endless(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b" " * 1_000_000)
+
+
+VIEW = json.dumps({"id": "x", "version": 3, "entries": {}}).encode()
+
+
+@pytest.mark.covers("TM-2", "SF-5")
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (said(b"", "503 Busy"), RemoteUnavailable),
+        (said(b"", "429 Slow"), RemoteUnavailable),
+        (said(b"", "500 Broken"), RemoteUnavailable),
+        (lambda connection: None, RemoteUnavailable),
+        (lambda connection: connection.sendall(b"nonsense\r\n\r\n"), RemoteUnavailable),
+        (lambda connection: threading.Event().wait(3.0), RemoteUnavailable),
+        (drip, RemoteUnavailable),
+        (said(VIEW, length=len(VIEW) + 50), RemoteUnavailable),
+        (endless, RemoteRefused),
+        (said(b"<html>"), RemoteRefused),
+        (said(b'{"id":"x","version":-1,"entries":{}}'), RemoteRefused),
+        (said(b'{"id":"x","version":1e400,"entries":{}}'), RemoteRefused),
+        (said(b"[" * 50_000), RemoteRefused),
+        (said(b"", "302 Found\r\nlocation: http://127.0.0.1:1/"), RemoteRefused),
+        (said(b"", "304 Not Modified"), RemoteRefused),
+        (said(b"{}", "401 No"), RemoteRefused),
+    ],
+    ids=[
+        "busy",
+        "slow",
+        "broken",
+        "silent",
+        "nonsense",
+        "stall",
+        "drip",
+        "cut",
+        "endless",
+        "page",
+        "minus",
+        "huge",
+        "deep",
+        "away",
+        "unasked",
+        "token",
+    ],
+)
+def test_a_server_that_fails_or_lies_is_an_error_in_bounded_time(answer: Callable[[socket.socket], None], error: type[Exception]) -> None:
+    """It stalls, drips, cuts, floods, redirects, talks nonsense: one of two errors, and never a hang."""
+    with telling(answer) as port, pytest.raises(error):
+        client(port, seconds=1.0).look(Seen())
+
+
+@pytest.mark.covers("TM-2", "SF-5")
+def test_an_old_answer_is_not_believed() -> None:
+    """A replayed state with an older version of the same store is refused; another store's is a new beginning; hostile entries are told of."""
+    with telling(said(VIEW)) as port:
+        with pytest.raises(RemoteWentBack, match="--anew"):
+            client(port).look(Seen(id="x", version="4"))
+        assert client(port).look(Seen(id="y", version="4")) is not None
+    bad = json.dumps({"id": "x", "version": 1, "entries": {"a.md": {"hash": "no", "bytes": 1}}, "gone": ["b.md"]}).encode()
+    with telling(said(bad)) as port:
+        look = client(port).look(Seen())
+    assert look is not None
+    assert look.problems
+    assert look.gone == {"b.md"}
+
+
+@pytest.mark.covers("TM-2", "SF-5")
+def test_what_is_to_be_sent_outlives_a_server_that_is_away(tmp_path: Path, store: TeamStore) -> None:
+    """Without the server nothing here is lost; when it is back all goes."""
+    with serving(store) as port:
+        a = Machine(tmp_path / "a", client(port))
+        a.write("one.md", note("One."))
+        a.sync.push()
+    a.write("two.md", note("Two."))
+
+    with pytest.raises(RemoteUnavailable, match="stays here"):
+        a.sync.push()
+    with serving(store) as again:
+        a.sync = type(a.sync)(a.memory, client(again), files=a.files, settings=a.settings)
+        assert a.sync.push().sent == ("two.md",)
+
+    assert set(store.look("shop").entries) == {"one.md", "two.md"}
+
+
+@pytest.mark.covers("TM-2", "SF-6")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://team.example",
+        "https://user:word@team.example",
+        "ftp://team.example",
+        "https://",
+        "https://team.example:99999",
+        "https://team.example/?a=1",
+    ],
+)
+def test_an_address_that_would_leak_or_lead_nowhere_is_refused(url: str) -> None:
+    """Plain HTTP to another machine, names and passwords in the address, other protocols."""
+    with pytest.raises(SettingsError):
+        ServerRemote(Access(url=url, space="shop"))
+
+
+@pytest.mark.covers("TM-2")
+def test_a_project_has_one_name_however_it_was_cloned() -> None:
+    """By SSH, by HTTPS, with and without `.git`."""
+    forms = [
+        "git@git.example:team/shop.git",
+        "https://git.example/team/shop",
+        "ssh://git@git.example:22/team/shop.git",
+        "https://jo@git.example/Team/Shop/",
+    ]
+
+    assert len({space_name(form) for form in forms}) == 1
+    assert digest("a") != digest("b")
+
+
+@pytest.mark.covers("TM-2", "SF-4")
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
+    """Versions, checksums, marks of deletion, limits, whole changes and tokens; a store that is opened again has what was answered for."""
+    with postgres() if kind == "postgresql" else nullcontext(str(tmp_path / "team.sqlite")) as place:
+        store = open_team_store(place, most=2)
+        one, two = Write("one\n", digest("one\n"), ""), Write("two\n", digest("two\n"), "")
+
+        assert store.put("shop", {"a.md": one, "b.md": two}, "jo") == {}
+        assert store.put("shop", {"a.md": two, "c.md": one}, "jo") == {"a.md": one.hash}
+        with pytest.raises(TeamFull):
+            store.put("shop", {"c.md": one}, "jo")
+        assert store.put("shop", {"b.md": Write(None, "", two.hash)}, "kim", version=0) == {"": ""}
+        assert store.put("shop", {"b.md": Write(None, "", two.hash)}, "kim", version=1) == {}
+        token = store.add_token("jo", space="shop", writes=False)
+        found = store.look("shop")
+        store.close()
+        again = open_team_store(place, most=2)
+
+        assert again.look("shop") == found
+        assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
+        assert again.mark("shop") == (found.id, 2)
+        assert again.read("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
+        assert again.look("other").id != found.id
+        assert again.token(token) == Token("jo", "shop", writes=False)
+        assert again.token("x") is None
+        assert again.drop_token("jo") == 1
+        assert again.tokens() == []
+        again.close()
