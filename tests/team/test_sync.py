@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorist.auto_memory.changes import Actor, Change, Why
@@ -458,6 +458,7 @@ steps = st.lists(
 
 @pytest.mark.covers("TM-2", "SF-4")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@example([(2, "write", "x.md", "red"), (2, "push", "", ""), (1, "push", "", ""), (2, "write", "x.md", "red"), (1, "delete", "x.md", "")])
 @given(steps)
 def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, str, str, str]]

@@ -93,6 +93,11 @@ def without_lost(known: Mapping[str, Known], there: Collection[str]) -> dict[str
     return {key: each for key, each in known.items() if not each.there or key in there}
 
 
+def new_again(known: Mapping[str, Known], send: Collection[str], there: Collection[str]) -> dict[str, Known]:
+    """What is known, where names that were deleted there and changed here (among `send`, and not `there`) are new to the remote: they go as such."""
+    return {key: Known("", each.here) if key in send and key not in there else each for key, each in known.items()}
+
+
 def too_many(going: Sequence[str], known: Mapping[str, Known]) -> bool:
     """Whether so many deletions at once wait for a person."""
     return len(going) >= MASS and 2 * len(going) >= len(known)

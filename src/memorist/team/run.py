@@ -22,7 +22,7 @@ from memorist.store.files import present
 from memorist.store.locks import held
 from memorist.team.arriving import Arriving, Here, kept, met
 from memorist.team.common.run import Common
-from memorist.team.delta import Known, Sides, State, Steps, batches, plan, too_many, without_lost
+from memorist.team.delta import Known, Sides, State, Steps, batches, new_again, plan, too_many, without_lost
 from memorist.team.local.run import Local, LocalTexts
 from memorist.team.merge import beside, merged
 from memorist.team.remote import MOST_KEYS, Look, Put, Remote, Seen
@@ -103,6 +103,7 @@ class TeamSync:
         usable, refused = self._usable(look, local)
         state = replace(state, keys=without_lost(state.keys, {*look.there, *look.gone, *look.problems}))
         steps = plan(self._sides(local, usable | self._unusable(state, look, usable), state))
+        state = replace(state, keys=new_again(state.keys, steps.send, {*look.there, *look.problems}))
         drop = steps.drop if deletions or not too_many(steps.drop, state.keys) else ()
         arriving = self._arriving(steps, local, state, replace(look, there=usable))
         drops = [Change(path=TEAM + key, before=local.data[key], after=None) for key in drop]
