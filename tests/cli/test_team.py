@@ -109,6 +109,7 @@ def shares(a: Clone, b: Clone) -> None:
     assert status["to_send"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.covers("TM-1", "TM-2", "TM-4")
 def test_two_clones_share_by_git(tmp_path: Path, bare: Path) -> None:
     """By the project's own remote: nothing is set up but `init`."""
@@ -120,6 +121,7 @@ def test_two_clones_share_by_git(tmp_path: Path, bare: Path) -> None:
     shares(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.covers("TM-1", "TM-2", "TM-4", "SF-6")
 def test_two_clones_share_by_a_server(tmp_path: Path, bare: Path, server: tuple[str, str]) -> None:
     """By `memorist team serve` with a token; without the token nothing is given."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.auto_memory.topic import encode
@@ -92,6 +92,8 @@ def test_what_is_shared_leaves_out_what_is_the_machines_own() -> None:
 
 
 @pytest.mark.covers("TM-2")
+@example("\r")
+@example("\n\ufeff\ufeffx")
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300) | texts)
 def test_the_shared_form_of_a_shared_form_is_itself(text: str) -> None:
     """So two machines agree on what is the same."""

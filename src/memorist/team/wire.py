@@ -30,7 +30,7 @@ def wire(data: bytes) -> str:
     bare = with_header(topic, {OWN_KEY: {"status": status} if status == "superseded" else None, _PIN: None})
     front = bare.document.front
     text = bare.document.body if front is not None and not front.entries else bare.text()
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").strip("\n") + "\n"
+    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n").rstrip("\n") + "\n"
 
 
 def landed(text: str, before: bytes | None) -> bytes:
