@@ -167,10 +167,13 @@ def hostile(home: Path) -> dict[str, tuple[Sequence[Step] | Callable[[Request], 
 @pytest.mark.covers("RO-5", "SF-2", "SF-5", "SG-1")
 @pytest.mark.parametrize("how", list(hostile(Path("/"))))
 async def test_whatever_the_model_does_structure_serves_and_says_why(tmp_path: Path, how: str) -> None:
-    """The folder is what structure alone makes of it, nothing outside is touched, and the reason is told."""
+    """The folder is what structure alone makes of it, nothing outside is touched, the reason is told, and the receipt claims no change."""
     await run(means(tmp_path / "plain"))
     script, reason = hostile(tmp_path / "with")[how]
-    at = means(tmp_path / "with", script, limits=ForkLimits(turns=4, requests=6, tokens=100_000, seconds=30, repeats=3))
+    receipts: list[Receipt] = []
+    at = means(
+        tmp_path / "with", script, record=receipts.append, limits=ForkLimits(turns=4, requests=6, tokens=100_000, seconds=30, repeats=3)
+    )
 
     done = await run(at)
 
@@ -179,6 +182,7 @@ async def test_whatever_the_model_does_structure_serves_and_says_why(tmp_path: P
     assert folder(tmp_path / "with") == folder(tmp_path / "plain")
     assert isinstance(at.model, ScriptedModel)
     assert len(at.model.requests) <= 6
+    assert [(receipt.files, receipt.outcome is Outcome.CHANGED) for receipt in receipts] == [((), False)]
 
 
 @pytest.mark.covers("RO-5", "FK-3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.ports import Request
@@ -166,3 +166,9 @@ def unrun_receipt(
 ) -> Receipt:
     """The receipt of a call that never ran (FK-8), and in `said` the reason. `now` in seconds since the epoch."""
     return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said=said)
+
+
+def untaken(receipt: Receipt, why: str = "") -> Receipt:
+    """The receipt of a fork that worked on a copy, of which nothing was taken: it changed nothing (FK-8). `why` stands in the place of its last words."""
+    outcome = Outcome.UNCHANGED if receipt.outcome is Outcome.CHANGED else receipt.outcome
+    return structs.replace(receipt, outcome=outcome, files=(), said=why or receipt.said)

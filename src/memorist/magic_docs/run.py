@@ -19,10 +19,10 @@ from memorist.compaction.asking.run import Asking
 from memorist.core.messages import Message
 from memorist.errors import StoreError, WriteConflict
 from memorist.events import Event, MagicDocForgotten, MagicDocFound, MagicDocLeft, MagicDocUpdated
-from memorist.forks.governed.run import run_governed
+from memorist.forks.governed.run import run_on_copy
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
-from memorist.forks.spec import EditOnly, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
+from memorist.forks.spec import EditOnly, ForkSpec, Outcome, ParentCall, unrun_receipt, untaken
 from memorist.magic_docs.heard import Heard
 from memorist.magic_docs.judge import Document, Fit, Same, Unfit, judge, read_document
 from memorist.magic_docs.place.run import Ground, looked, missing, place_of
@@ -172,17 +172,20 @@ class MagicDocs:
             self._left(path, (NO_MODEL,))
             return
         overlay = OverlayFiles(ground.files)
-        receipt = await self._ran(self._spec(asking, path, document, parent, kept.refused), asking, overlay)
+        spec = self._spec(asking, path, document, parent, kept.refused)
+        receipt = await run_on_copy(
+            spec, model=asking.model, files=overlay, clock=asking.clock, governor=asking.governor, record=asking.record
+        )
         if receipt.outcome is Outcome.BLOCKED:
             self._left(path, (receipt.said,))
             return  # what was heard is looked at by the next update
         if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
-            asking.record(replace(receipt, files=()))
+            asking.record(untaken(receipt))
             self._left(path, (receipt.said,))
             return
         refused = await self._written(ground, Made(path, data, document, overlay.changed().get(path, (None, None))[1]))
         if refused != ():
-            receipt = replace(receipt, files=(), outcome=Outcome.UNCHANGED, said="\n".join(filter(None, (receipt.said, *(refused or ())))))
+            receipt = untaken(receipt, "\n".join(filter(None, (receipt.said, *(refused or ())))))
         asking.record(receipt)
         if refused is not None:
             self._known[path] = _Kept(upto, refused)
@@ -224,22 +227,6 @@ class MagicDocs:
             return None
         self._means.tell(MagicDocUpdated(str(path), made.document.header.title, len(made.before), len(data)))
         return ()
-
-    async def _ran(self, spec: ForkSpec, asking: Asking, overlay: OverlayFiles) -> Receipt:
-        """Run the fork; its receipt is recorded here where it did not come to an end, and else once it is known what was written."""
-        receipts: list[Receipt] = []
-        try:
-            receipt = await run_governed(
-                spec, model=asking.model, files=overlay, clock=asking.clock, governor=asking.governor, record=receipts.append
-            )
-        except asyncio.CancelledError:
-            for cancelled in receipts:
-                asking.record(replace(cancelled, files=()))
-            raise
-        if receipt.outcome is Outcome.BLOCKED:
-            for blocked in receipts:
-                asking.record(blocked)
-        return receipt
 
     def _spec(self, asking: Asking, path: Path, document: Document, parent: ParentCall | None, refused: tuple[str, ...]) -> ForkSpec:
         model = asking.model

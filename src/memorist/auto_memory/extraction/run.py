@@ -5,7 +5,6 @@ The fork works on files in memory. What it leaves there passes the gate before a
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -25,11 +24,11 @@ from memorist.auto_memory.topic import Topic, moment
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, StoreError
 from memorist.events import Event, ExtractionFailed, MemoryRefused
-from memorist.forks.governed.run import run_governed
+from memorist.forks.governed.run import run_on_copy
 from memorist.forks.governor import Governor
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
-from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt
+from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, ParentCall, Receipt, unrun_receipt, untaken
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
 from memorist.safety.secrets import redact
@@ -188,11 +187,12 @@ class Extraction:
             return
         await self._means.ready()
         overlay = OverlayFiles(self._means.files)
-        receipt = await self._run(replace(self._spec(model, parent, messages), asked=asked), model, overlay)
+        means, spec = self._means, replace(self._spec(model, parent, messages), asked=asked)
+        receipt = await run_on_copy(spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=means.record)
         if receipt.outcome is Outcome.BLOCKED:
             return  # the cursor stays: the next run sees these messages
         if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
-            self._means.record(receipt)
+            self._means.record(untaken(receipt))
             self._means.tell(ExtractionFailed(receipt.said, receipt.outcome.value))
             return
         try:
@@ -203,23 +203,6 @@ class Extraction:
             return
         self._means.record(_honest(receipt, written))
         self._advance(messages)
-
-    async def _run(self, spec: ForkSpec, model: Model, overlay: OverlayFiles) -> Receipt:
-        """Run the fork; its receipt is recorded here where it did not come to an end, and else once it is known what was written."""
-        means = self._means
-        receipts: list[Receipt] = []
-        try:
-            receipt = await run_governed(
-                spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=receipts.append
-            )
-        except asyncio.CancelledError:
-            for cancelled in receipts:
-                means.record(replace(cancelled, files=()))
-            raise
-        if receipt.outcome is Outcome.BLOCKED:
-            for blocked in receipts:
-                means.record(blocked)
-        return receipt
 
     def _judged(self, overlay: OverlayFiles, messages: Sequence[Message]) -> Written:
         folder = self._means.files.resolve(self._memory.where.folder)

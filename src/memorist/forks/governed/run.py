@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from memorist.forks.governor import Governor, Refusal
 from memorist.forks.run import run_fork
-from memorist.forks.spec import ForkSpec, Outcome, Receipt, unrun_receipt
+from memorist.forks.spec import ForkSpec, Outcome, Receipt, unrun_receipt, untaken
 from memorist.ports import Clock, Files, Model
 
 
@@ -26,3 +27,23 @@ async def run_governed(
             record(receipt)
         return receipt
     return await run_fork(replace(spec, limits=answer.limits), model=model, files=files, clock=clock, record=record)
+
+
+async def run_on_copy(
+    spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], None]
+) -> Receipt:
+    """The same for a fork whose `files` are a copy that is judged afterwards: the caller records its receipt, once it is known what was kept of its work.
+
+    Recorded here is only what will not be judged: a run that was cancelled, without files, and one that was blocked for a reason that is new.
+    """
+    receipts: list[Receipt] = []
+    try:
+        receipt = await run_governed(spec, model=model, files=files, clock=clock, governor=governor, record=receipts.append)
+    except asyncio.CancelledError:
+        for cancelled in receipts:
+            record(untaken(cancelled))
+        raise
+    if receipt.outcome is Outcome.BLOCKED:
+        for blocked in receipts:
+            record(blocked)
+    return receipt

@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.errors import StoreError
-from memorist.forks.governed.run import run_governed
+from memorist.forks.governed.run import run_on_copy
 from memorist.forks.governor import Governor, Ungoverned
-from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, Receipt
+from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, Receipt, untaken
 from memorist.ports import Clock, Files, Model
 from memorist.prompts.load import load
 from memorist.rollouts.accepting import Void, accept, too_large
@@ -146,9 +146,16 @@ class _Run:
         if draft.files == tree.files:
             return self._unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._worded(draft, given)
-        if not self._alive():
-            return Consolidation(outcome="lost", why=_LOST, remarks=tuple(self._remarks), receipt=receipt)
-        self._swap(tree, draft)
+        landed = False
+        try:
+            if not self._alive():
+                return Consolidation(outcome="lost", why=_LOST, remarks=tuple(self._remarks), receipt=receipt and untaken(receipt, _LOST))
+            self._swap(tree, draft)
+            landed = way == "model"
+        finally:
+            receipt = receipt if landed or receipt is None else untaken(receipt, why)
+            if receipt is not None and receipt.outcome is not Outcome.BLOCKED:
+                self._means.record(receipt)
         paths = tuple(sorted(compare(tree.files, draft.files).paths))
         return Consolidation(
             outcome="changed",
@@ -251,7 +258,7 @@ class _Run:
             given=(self._folder / HANDBOOK, self._folder / SUMMARY),
         )
         means = self._means
-        running = run_governed(spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=means.record)
+        running = run_on_copy(spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=means.record)
         return overlay, await self._beside_heartbeat(running)
 
     async def _beside_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:
