@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from memorist.cli import show
-from memorist.cli.rollouts.sync import as_object, lines, opened, run_sync, sessions_option
+from memorist.cli.rollouts.sync import opened, report, run_sync, sessions_option
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.models.prices import MILLION, lookup, merged, shipped
 from memorist.past_sessions import ALL_AGES, PastSessions, Plan
@@ -54,12 +52,7 @@ def import_command(named: Sequence[Path], max_age_days: int | None, model: str |
     done = opened(work, model=model)
     if done is None:
         return
-    if as_json:
-        show.json(as_object(done))
-    else:
-        click.echo("\n".join(lines(done)))
-    if done.failed and not done.extracted and not done.no_op:
-        sys.exit(1)
+    report(done, as_json=as_json)
 
 
 def offer(plan: Plan, past: PastSessions) -> list[str]:

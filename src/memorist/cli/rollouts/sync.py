@@ -53,12 +53,7 @@ def sync(named: Sequence[Path], max_age_days: int | None, model: str | None, as_
         return await run_sync(past, past.plan(named, max_age_days))
 
     done = opened(work, model=model)
-    if as_json:
-        show.json(as_object(done))
-    else:
-        click.echo("\n".join(lines(done)))
-    if done.failed and not done.extracted and not done.no_op:
-        sys.exit(1)
+    report(done, as_json=as_json)
 
 
 def opened(work: Callable[[PastSessions], Awaitable[T]], *, model: str | None = None) -> T:
@@ -92,6 +87,16 @@ def _stepping(step: Callable[[], None]) -> Callable[[Told], None]:
             step()
 
     return told
+
+
+def report(done: Synced, *, as_json: bool) -> None:
+    """Print it; the exit status says where sessions failed and nothing came of any."""
+    if as_json:
+        show.json(as_object(done))
+    else:
+        click.echo("\n".join(lines(done)))
+    if done.failed and not done.extracted and not done.no_op:
+        sys.exit(1)
 
 
 def as_object(done: Synced) -> dict[str, object]:
