@@ -91,11 +91,16 @@ class PastSessions(PastState):
         """The model of the first of these names that is set; opened once."""
         if self._given is not None:
             return self._given
-        name = next((each for each in names if each), self.settings.model)
+        name = next(filter(None, names), self.settings.model)
         if name not in self._models:
             self._models[name] = open_model(name, self.settings.models, clock=self.clock)
             listen_to(self._models[name], self._heard)
         return self._models[name]
+
+    def need_models(self) -> None:
+        """Open the models of both stages, so that one that cannot be had costs no session an attempt. Raises ModelNameError."""
+        self._model(self.settings.rollouts.model)
+        self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
 
     def _heard(self, news: RateNews) -> None:
         heard(self._database, news, now=self.clock.now(), settings=self.settings.spend)
@@ -143,9 +148,9 @@ class PastSessions(PastState):
             extract=partial(once, final=False), consolidate=partial(self._consolidate, rollouts), last_extract=partial(once, final=True)
         )
 
-    def _governed(self) -> tuple[SpendGovernor, Callable[[Receipt], None]]:
+    def _governed(self) -> tuple[SpendGovernor, Callable[[Receipt], object]]:
         governor = SpendGovernor(self._database, "", clock=self.clock, settings=self.settings.spend)
-        return governor, lambda receipt: _nothing(governor.keep(_without_answer(receipt)))
+        return governor, lambda receipt: governor.keep(_without_answer(receipt))
 
     async def _extract(self, rollouts: RolloutsSettings, thread: Thread, *, final: bool) -> Extracted:
         governor, record = self._governed()
@@ -195,16 +200,11 @@ class PastSessions(PastState):
             stages=self.stages(rollouts),
             clock=self.clock,
             told=told,
-            look=lambda: _nothing(self.look()),
+            look=self.look,
         )
 
     def plan(self, named: Sequence[Path] = (), max_age_days: int | None = None) -> Plan:
-        """Look for sessions, and say which a sync would extract.
-
-        Raises StoreError, NothingToDo where nothing is there at all, and ModelNameError before a session is claimed for a model that cannot be had.
-        """
-        self._model(self.settings.rollouts.model)
-        self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
+        """Look for sessions, and say which a sync would extract. Raises StoreError, and NothingToDo where nothing is there at all."""
         found = self.look(named)
         rollouts = self._terms_of_search(named, max_age_days)
         below = tuple(os.path.realpath(folder) for folder in named)
@@ -232,7 +232,8 @@ class PastSessions(PastState):
         )
 
     async def sync(self, plan: Plan, told: Callable[[Told], None] = lambda _: None) -> Synced:
-        """Extract what is eligible by the plan, and consolidate, without the wait between two consolidations. Raises StoreError."""
+        """Extract what is eligible by the plan, and consolidate, without the wait between two consolidations. Raises StoreError, ModelNameError."""
+        self.need_models()
         began = self.clock.monotonic()
         done: list[Done] = []
         waits: list[Failed] = []
@@ -294,7 +295,3 @@ def _without_answer(receipt: Receipt) -> Receipt:
     """What a stage answers is memory: it may hold what is to be forgotten, or a secret that is taken out only where it is judged. Reasons stay."""
     answered = receipt.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.OVER_LIMIT)
     return replace(receipt, said="" if answered else redact(receipt.said).text)
-
-
-def _nothing(value: object) -> None:
-    del value

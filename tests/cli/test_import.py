@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from memorist.cli.import_sessions import ANSWER
 from memorist.cli.main import commands
 from memorist.core.tokens import BYTES_PER_TOKEN
+from memorist.errors import ModelNameError
 from memorist.models.prices import MILLION, lookup, shipped
 from rollouts.conftest import claude, codex
 
@@ -110,3 +111,16 @@ def test_a_named_folder_is_imported_alone(user: Path, tmp_path: Path) -> None:
     assert "to remember: 1 of Codex" in ran.stdout
     assert extracts() == 1
     assert user.exists()
+
+
+@pytest.mark.covers("RO-1")
+@pytest.mark.usefixtures("user")
+def test_the_cost_of_a_model_is_shown_before_its_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who only wants to know what it would cost needs no key; who says yes is told that it is missing, and no session is claimed."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    asked = memorist("import", "--model", KNOWN, input="n\n")
+    wanted = memorist("import", "--model", KNOWN, input="y\n")
+
+    assert "about $" in asked.stdout
+    assert isinstance(wanted.exception, ModelNameError)
+    assert json.loads(memorist("rollouts", "status", "--json").stdout)["failures"] == []

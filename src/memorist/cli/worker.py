@@ -53,6 +53,7 @@ def worker(once: bool, at_once: int | None, as_json: bool, piped: bool) -> None:
 
 async def _run(settings: Settings, told: Callable[[Told], None], *, once: bool, at_once: int | None) -> None:
     async with past_sessions(settings) as past:
+        past.need_models()
         for remark in remarks(past.state):
             click.echo(f"memorist: {remark}; `memorist rollouts sync` takes up what the files hold", err=True)
         await _work(past, told, once=once, at_once=at_once)

@@ -42,7 +42,7 @@ async def run_fork(
     files: Files,
     clock: Clock,
     cost: Callable[[Usage], float | None] | None = None,
-    record: Callable[[Receipt], None] | None = None,
+    record: Callable[[Receipt], object] | None = None,
 ) -> Receipt:
     """Run the fork to its end and return the receipt; `record` gets it too, and gets it also when the run is cancelled or fails by a
     defect.

@@ -14,7 +14,7 @@ from memorist.ports import Clock, Files, Model
 
 
 async def run_governed(
-    spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], None]
+    spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], object]
 ) -> Receipt:
     """Run the fork if it may run; else give a receipt with `Outcome.BLOCKED` and the reason, and record it if the reason is new.
 
@@ -30,7 +30,7 @@ async def run_governed(
 
 
 async def run_on_copy(
-    spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], None]
+    spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], object]
 ) -> Receipt:
     """The same for a fork whose `files` are a copy that is judged afterwards: the caller records its receipt, once it is known what was kept of its work.
 

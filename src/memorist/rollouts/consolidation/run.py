@@ -68,7 +68,7 @@ class ConsolidationMeans(Struct, frozen=True, kw_only=True):
     limits: ForkLimits = LIMITS
     settings: RolloutsSettings = RolloutsSettings()
     governor: Governor = Ungoverned()
-    record: Callable[[Receipt], None] = lambda _: None
+    record: Callable[[Receipt], object] = lambda _: None
 
 
 class Consolidation(Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ class StageMeans(Struct, frozen=True, kw_only=True):
     model: Model | None = None
     """None takes the structural way."""
     limits: ForkLimits = ForkLimits()
-    record: Callable[[Receipt], None] = lambda _: None
+    record: Callable[[Receipt], object] = lambda _: None
     """Keeps a receipt, of failed requests too (FK-8)."""
     governor: Governor = Ungoverned()
     """Asked before each request: whether its budget allows it."""

@@ -49,7 +49,7 @@ class Means(Struct, frozen=True, kw_only=True):
     """Hears of everything that ends or has to wait."""
     current: str = ""
     """Id of the session that is running, which is left alone."""
-    look: Callable[[], None] = _nowhere
+    look: Callable[[], object] = _nowhere
     """Looks for sessions that came or changed; called before each round. May raise StoreError."""
     only: frozenset[str] | None = None
     """Ids of the sessions that may be extracted; None: all."""
