@@ -252,3 +252,17 @@ def test_every_test_states_its_claim() -> None:
     ]
 
     assert not silent
+
+
+def test_a_command_is_only_ever_called_through_the_program() -> None:
+    """Click keeps the help option of a command's first caller: a subcommand called by itself loses `-h` for every later reader."""
+    tests = Path(__file__).parent
+    alone = [
+        f"{path.name}: {ast.unparse(call.args[0])}"
+        for path in tests.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "invoke" and call.args
+        if ast.unparse(call.args[0]) != "commands"
+    ]
+
+    assert not alone

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli import flagged
-from memorist.cli.config import config
-from memorist.cli.doctor import doctor
+from memorist.cli.main import commands
 
 
 @pytest.fixture
@@ -23,12 +22,12 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def show(*options: str) -> Result:
-    return CliRunner().invoke(config, ["show", *options], catch_exceptions=False)
+    return CliRunner().invoke(commands, ["config", "show", *options], catch_exceptions=False)
 
 
 def examine() -> tuple[int, list[tuple[str, str, str]]]:
     """The exit status, and the findings that tell of flags."""
-    made = CliRunner().invoke(doctor, ["--json"], catch_exceptions=False)
+    made = CliRunner().invoke(commands, ["doctor", "--json"], catch_exceptions=False)
     findings = json.loads(made.output)["findings"]
     return made.exit_code, [(each["state"], each["what"], each["mend"]) for each in findings if "flag" in each["what"]]
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from memorist.cli.context import context
+from memorist.cli.main import commands
 from memorist.compaction.settings import CompactionSettings
 from memorist.context.allowed import Allowed
 from memorist.context.host import HostContext
@@ -509,7 +509,7 @@ async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_co
         await host.turn(session, "Hello.")
         transcript = session.layout.transcript
 
-    printed = CliRunner().invoke(context, [str(transcript), "--family", "file-native", "--json"], catch_exceptions=False)
+    printed = CliRunner().invoke(commands, ["context", str(transcript), "--family", "file-native", "--json"], catch_exceptions=False)
 
     items = json.loads(printed.output)["items"]
     assert items[0]["tag"] == "env"
