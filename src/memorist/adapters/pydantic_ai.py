@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
+from pydantic_ai.exceptions import RetryModelRequest
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
@@ -21,6 +21,7 @@ from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.originals import Originals
 from memorist.adapters.pydantic_ai_messages import Piece, made, messages_of, pieces_of, reply_of
+from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
 from memorist.fetching import FETCH_NAME, fetch_tool
 
@@ -72,7 +73,7 @@ class MemoristCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """A request that was too long is sent again, smaller, once."""
         del ctx
-        if isinstance(error, ModelContextWindowExceededError) and request_context.attempt == 1:
+        if request_context.attempt == 1 and says_too_long(error):
             raise RetryModelRequest from error
         raise error
 
