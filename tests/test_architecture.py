@@ -25,6 +25,7 @@ ORDER = [
     "models",
     "forks",
     "events",
+    "telemetry",
     "store",
     "spend",
     "session_memory",

@@ -27,6 +27,7 @@ from memorist.session_memory.settings import SessionMemorySettings
 from memorist.skills.settings import SkillsSettings
 from memorist.spend.settings import SpendSettings
 from memorist.team.settings import TeamSettings
+from memorist.telemetry.settings import TelemetrySettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
@@ -72,6 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     team: TeamSettings = TeamSettings()
     magic_docs: MagicDocsSettings = MagicDocsSettings()
     flags: FlagsSettings = FlagsSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     @property
     def remembers(self) -> bool:

@@ -206,6 +206,29 @@ class GitRemote:
                 parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data))
         return b"".join((b"reset %s\n\n" % _NEXT.encode(), *parts)) if not self._tip else b"".join(parts)
 
+    def reach(self) -> bool:
+        """Ask whether the remote can be read, and whether it lets us push: by a push of what it has, that is not carried out. Raises RemoteError.
+
+        Without a copy of the branch there is nothing to push, and that it can be read is all that is known.
+        """
+        self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}", inside=False)
+        if self._run(("rev-parse", "--quiet", "--verify", _THERE)).returncode:
+            return True
+        pushed = self._run(
+            ("push", "--dry-run", "--no-verify", "--porcelain", self._branch.url, f"{_THERE}:refs/heads/{self._branch.branch}")
+        )
+        said = (pushed.stdout + pushed.stderr).decode("utf-8", "replace")
+        return pushed.returncode == 0 or any(sign in said for sign in _BEHIND)
+
+    def damage(self) -> str:
+        """What is wrong with the copy of the branch that is kept here; empty where nothing is, or there is none. Raises RemoteError."""
+        if not self._mirror.exists():
+            return ""
+        if not (self._mirror / "HEAD").is_file():
+            return "it has no HEAD"
+        found = self._run(("fsck", "--connectivity-only", "--no-dangling", "--no-progress"))
+        return _last((found.stderr + found.stdout).decode("utf-8", "replace")) if found.returncode else ""
+
     def close(self) -> None:
         """Nothing is kept open."""
 
