@@ -60,6 +60,7 @@ ORDER = [
     "past_sessions",
     "background",
     "engine",
+    "mcp_server",
     "testing",
     "replay",
     "bench",
