@@ -63,6 +63,7 @@ ORDER = [
     "engine",
     "resting",
     "tenants",
+    "mcp_server",
     "testing",
     "replay",
     "bench",

@@ -32,7 +32,7 @@ from memorist.telemetry.settings import TelemetrySettings
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
 
-NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_TEAM_TOKEN"})
+NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_MCP_TOKEN", "MEMORIST_TEAM_TOKEN"})
 """Variables with the prefix that are read elsewhere: keys, and the place of a model file on this machine."""
 
 FLAG = "flag"

@@ -29,6 +29,7 @@ class MemoristCommands(Commands):
         "dream": "memorist.cli.dream:dream_command",
         "doctor": "memorist.cli.doctor:doctor",
         "import": "memorist.cli.import_sessions:import_command",
+        "mcp": "memorist.cli.mcp:mcp_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
         "recall": "memorist.cli.recall:recall",
