@@ -9,21 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from memorist.bench.sessions_play import Agent, Guest, Size, guests, play
 from memorist.core.messages import JsonObject
 from memorist.formats.memorist_jsonl import read
-from memorist.forks.request import MARK
 from memorist.ports import Request
 from memorist.settings import Settings
 from memorist.store.lines import LineFile
 from memorist.tenants import Tenants
 from memorist.testing.scripted import ScriptedModel
-from memorist.testing.steps import Many, Say, Step
+from memorist.testing.steps import Say, Step
 
 SIGN = re.compile(r"zq(t\d+)x(p\d+)qz")
-SIZE = Size(turns=6, page=12_000)
+SIZE = Size(turns=3, page=16_000, pause=0.01)
 
 
 def signs(data: str | bytes) -> set[tuple[str, str]]:
@@ -61,6 +59,9 @@ async def test_two_hundred_sessions_at_once_stay_apart(tmp_path: Path) -> None:
     assert len(forks) >= 400
     assert all(len(found) == 1 for found in forks)
     assert all(agent.compacted for agent in agents)
+    assert any(b'"resumed":true' in path.read_bytes() for path in tmp_path.rglob("events.jsonl")), (
+        "some were closed and opened again meanwhile"
+    )
     recalled = Counter(key[:2] for key, bodies in sent.items() if "earlier sessions in this project" in str(bodies[0]))
     assert len(recalled) == 20, "sessions of a project were shown what others in it had learned"
     _files_stay_apart(tmp_path)

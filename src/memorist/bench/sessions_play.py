@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Usage
@@ -41,10 +42,13 @@ class Guest(Struct, frozen=True, kw_only=True):
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """How long the work is: turns, and characters of what is read in each."""
+    """How long the work is."""
 
     turns: int
     page: int
+    """Characters of what is read in each turn."""
+    pause: float = 0.0
+    """Seconds between two turns, in which the session rests."""
 
 
 def guests(count: int, *, tenants: int, projects: int) -> list[Guest]:
@@ -74,6 +78,11 @@ class Agent:
         self._body: JsonObject | None = None
         self._number = 0
 
+    @property
+    def history(self) -> int:
+        """Bytes of what it sends."""
+        return len(msgspec.json.encode(self._body))
+
     async def work(self, tenants: Tenants, told: Callable[[], object] = lambda: None) -> None:
         """Every turn; in the middle the conversation is compacted. `told` is called when the user has said what is to be remembered."""
         for turn in range(self.size.turns):
@@ -83,7 +92,7 @@ class Agent:
                 if turn == self.size.turns // 2:
                     done = await session.compact()
                     self.compacted = done.result is not None
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.size.pause)
             if turn == CORRECTED:
                 told()
 
