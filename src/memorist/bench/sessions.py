@@ -100,7 +100,7 @@ async def _used(count: int, *, at_once: bool) -> Used:
             return Used(
                 rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024 * 1024),
                 pss=_pss(),
-                files=sum(1 for _ in Path("/dev/fd").iterdir()),
+                files=_files(),
                 cpu=_cpu() - before,
                 history=sum(agent.history for agent in agents) / len(agents) / 1e6,
             )
@@ -108,6 +108,10 @@ async def _used(count: int, *, at_once: bool) -> Used:
 
 def _cpu() -> float:
     return time.process_time()
+
+
+def _files() -> int:
+    return sum(1 for _ in Path("/dev/fd").iterdir())
 
 
 def _pss() -> float:
