@@ -172,7 +172,7 @@ class Memorist:
     def _assembly(self, journal: Journal, context: HostContext) -> Assembly:
         means = AssemblyMeans(
             format=journal.named.format,
-            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context),
+            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context, environment=self.environment),
             files=self._files,
             layout=journal.layout,
             skills=self.settings.skills,
