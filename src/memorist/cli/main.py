@@ -31,6 +31,7 @@ class MemoristCommands(Commands):
         "doctor": "memorist.cli.doctor:doctor",
         "hook": "memorist.cli.hook:hook_command",
         "import": "memorist.cli.import_sessions:import_command",
+        "install": "memorist.cli.install:install",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
         "recall": "memorist.cli.recall:recall",
@@ -39,6 +40,7 @@ class MemoristCommands(Commands):
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",
+        "uninstall": "memorist.cli.install:uninstall",
         "worker": "memorist.cli.worker:worker",
     }
 
