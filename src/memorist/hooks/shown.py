@@ -13,11 +13,15 @@ from memorist.hooks.event import Client
 from memorist.prompts.load import load
 from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
+from memorist.session_memory.sections import STRUCTURAL_MARK
 from memorist.session_memory.sections_talk import STATE, TASK
 from memorist.session_memory.sections_work import ERRORS, FILES
 
 ASKED_FOR = (TASK, ERRORS, STATE)
 """Sections that a summary must not lose: what the user wants, what the user put right, and where the work stands."""
+
+ASKED_ROOM = 4_000
+"""The most that a summary is asked to keep, in an agent's own measure: Claude Code shows it to the user as well, and the notes come back whole afterwards."""
 
 RESTORED = (TASK, STATE, ERRORS, FILES)
 """Sections that come first when notes come back; the others follow in their order."""
@@ -48,10 +52,11 @@ def asked_for(sections: Mapping[str, str], notes: Path, client: Client) -> str:
     said = _notes(sections, ASKED_FOR)
     if not said:
         return ""
-    return fitted([Part(render(load("hooks/compaction"), {"notes": said}, strict=True).strip(), whole=str(notes))], client)
+    return fitted([Part(render(load("hooks/compaction"), {"notes": said}, strict=True).strip(), whole=str(notes))], client, ASKED_ROOM)
 
 
 def _notes(sections: Mapping[str, str], titles: Sequence[str]) -> str:
     """These sections of the notes, as data: nothing in them can pass for a harness's words, or end the tag they are put into."""
-    found = [f"# {title}\n{sections[title].strip()}" for title in titles if sections.get(title, "").strip()]
+    plain = {title: body.replace(STRUCTURAL_MARK, "").strip() for title, body in sections.items()}
+    found = [f"# {title}\n{plain[title]}" for title in titles if plain.get(title)]
     return neutralise(visible("\n\n".join(found)))
