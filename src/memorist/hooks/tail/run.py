@@ -17,6 +17,7 @@ WHOLE_BYTES = 4 * 1024 * 1024
 """A file up to this size is read whole each time: a few hundredths of a second, and nothing that a rewind changed is missed. Ours."""
 FIRST_LINES = 200
 """Lines that are looked at for what the session is."""
+NOTHING = News(head=None, fresh=(), live=(), skipped=0, whole=False)
 READERS = {"claude_code": claude_code_jsonl.read, "codex": codex_rollout_jsonl.read, "memorist": memorist_jsonl.read}
 _BACK = b'"thread_rolled_back"'
 """A user's taking back of turns concerns lines that were read before."""
@@ -71,11 +72,12 @@ class Tail:
             return 0
 
     def read(self, known: Collection[str], *, whole: bool = False) -> News:
-        """What is new. `whole` reads the file from its start. Raises UnreadableSession for a file that holds no session."""
+        """What is new. `whole` reads the file from its start. Raises UnreadableSession for lines that are no session."""
         start = self._from if not whole and WHOLE_BYTES < self._read[1] <= self._size else (0, 0)
         stretch = _Stretch(self.path, *start)
-        if not self._format:
-            self._format = recognise(stretch)
+        if next(iter(stretch), None) is None:
+            return NOTHING
+        self._format = self._format or recognise(stretch)
         found = news(READERS[self._format](stretch), known, whole=start == (0, 0))
         if stretch.back and start != (0, 0):
             return self.read(known, whole=True)
