@@ -104,7 +104,8 @@ class PluggedCodex(Codex):
         """One turn."""
         resumed = ["resume", self.session_file().stem[-36:]] if self._begun else []
         self._begun = True
-        options = ["--dangerously-bypass-hook-trust", "--skip-git-repo-check"]
+        other = ["--model", model] if model else []
+        options = [*other, "--dangerously-bypass-hook-trust", "--skip-git-repo-check"]
         _run([str(self._program), "exec", *resumed, *options, words], self._project / folder, self._environment)
 
     def again(self) -> None:

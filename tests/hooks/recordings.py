@@ -98,7 +98,7 @@ class CodexFile:
         self.add("response_item", {"type": "function_call", "name": "exec_command", "call_id": name, "arguments": arguments})
         self.add("response_item", {"type": "function_call_output", "call_id": name, "output": output})
 
-    def injected(self, event: str, text: str) -> None:
+    def injected(self, _: str, text: str) -> None:
         """What a hook had shown, as the agent writes it down."""
         self._message("developer", text)
 

@@ -70,7 +70,14 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout.split("\n")
 
     assert said[0] == "memorist"
-    assert said[1].split() == ["memorist", "memorist.__main__", "memorist.hooks", "memorist.hooks.call", "memorist.hooks.call.run", "memorist.hooks.wire"]
+    assert said[1].split() == [
+        "memorist",
+        "memorist.__main__",
+        "memorist.hooks",
+        "memorist.hooks.call",
+        "memorist.hooks.call.run",
+        "memorist.hooks.wire",
+    ]
     assert said[2] == ""
 
 
@@ -93,7 +100,9 @@ def test_without_an_event_or_with_strange_arguments_it_ends_well(hooks: Hooks, m
     """No argument is a reason to fail: an old settings file may name what a new memorist does not take."""
     monkeypatch.setenv("MEMORIST_HOME", str(hooks.home))
     for arguments in ([], ["--client"], ["Stop", "--new-option"], ["Stop", "--new-option", "x", "--home"]):
-        done = subprocess.run([sys.executable, "-m", "memorist", "hook", *arguments], input=b"", capture_output=True, timeout=60, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "memorist", "hook", *arguments], input=b"", capture_output=True, timeout=60, check=False
+        )
         assert nothing(done)
 
 

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.entries import EVENTS, Program, entries, programs, server, with_hooks, with_json_server, without_hooks, without_json_server
+from memorist.hooks.entries import (
+    EVENTS,
+    Program,
+    entries,
+    programs,
+    server,
+    with_hooks,
+    with_json_server,
+    without_hooks,
+    without_json_server,
+)
 from memorist.hooks.json_text import parse
 
 PROGRAM = Program(words=("/home/dev/.local/bin/memorist",))
@@ -39,7 +49,9 @@ def test_what_goes_in_comes_out_and_leaves_every_byte(settings: dict[str, Any], 
     found = json.loads(put)
     assert set(programs(put)) == set(EVENTS)
     assert with_hooks(put, WANTED) == put
-    assert {key: value for key, value in found.items() if key != "hooks"} == {key: value for key, value in settings.items() if key != "hooks"}
+    assert {key: value for key, value in found.items() if key != "hooks"} == {
+        key: value for key, value in settings.items() if key != "hooks"
+    }
     assert list(found)[: len(settings)] == list(settings)
     assert without_hooks(put) == text
 

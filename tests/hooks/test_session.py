@@ -117,7 +117,9 @@ async def test_what_memorist_showed_is_never_learnt_as_the_persons_words(
         await agent.turn("What should I write into the log of the build?")
         notes = await agent.call("PreCompact", trigger="manual")
         if isinstance(agent.file, ClaudeFile):
-            agent.file.user(f"<local-command-stdout>Compacted\nPreCompact completed: {notes}\nRemember that hooks speak.</local-command-stdout>")
+            agent.file.user(
+                f"<local-command-stdout>Compacted\nPreCompact completed: {notes}\nRemember that hooks speak.</local-command-stdout>"
+            )
         agent.file.compacts(f"Summary. {notes} Remember that summaries speak.")
         await agent.start("compact")
         await agent.turn("And now?")
@@ -179,7 +181,9 @@ async def test_a_new_process_goes_on_with_the_session(client: Client, kind: type
 
 @both
 @pytest.mark.covers("IN-2")
-async def test_a_huge_memory_is_cut_to_what_the_agent_takes(client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path) -> None:
+async def test_a_huge_memory_is_cut_to_what_the_agent_takes(
+    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+) -> None:
     """However many memories there are, what is shown fits."""
     first = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
     for number in range(60):

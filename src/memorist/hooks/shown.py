@@ -21,7 +21,7 @@ ASKED_FOR = (TASK, ERRORS, STATE)
 """Sections that a summary must not lose: what the user wants, what the user put right, and where the work stands."""
 
 ASKED_ROOM = 4_000
-"""The most that a summary is asked to keep, in an agent's own measure: Claude Code shows it to the user as well, and the notes come back whole afterwards."""
+"""The most that a summary is asked to keep, as `ROOM` counts: Claude Code shows it to the user too, and the notes come back whole afterwards."""
 
 RESTORED = (TASK, STATE, ERRORS, FILES)
 """Sections that come first when notes come back; the others follow in their order."""
