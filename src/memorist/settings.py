@@ -19,6 +19,7 @@ from memorist.errors import SettingsError
 from memorist.flags.settings import FlagsSettings
 from memorist.flags.values import SECTIONS, in_force, overridden, remarks
 from memorist.forks.spec import ForkLimits
+from memorist.hook_settings import HooksSettings
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.models.settings import ModelSettings
 from memorist.recall.settings import RecallSettings
@@ -72,6 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dream: DreamSettings = DreamSettings()
     team: TeamSettings = TeamSettings()
     magic_docs: MagicDocsSettings = MagicDocsSettings()
+    hooks: HooksSettings = HooksSettings()
     flags: FlagsSettings = FlagsSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

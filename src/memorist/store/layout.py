@@ -254,6 +254,11 @@ class SessionLayout:
         return self.folder / "inserts.jsonl"
 
     @property
+    def shown(self) -> Path:
+        """What hooks showed since the last compaction, where the agent keeps its context itself."""
+        return self.folder / "shown.json"
+
+    @property
     def transcript(self) -> Path:
         """The canonical transcript."""
         return self.folder / "transcript.jsonl"
