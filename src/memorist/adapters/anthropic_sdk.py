@@ -20,6 +20,8 @@ FORMAT = "anthropic"
 PATH = "/v1/messages"
 BETAS = "anthropic-beta"
 """The header that names the betas a request needs, with commas between them."""
+KEPT_BY_THE_PROVIDER = ("thread",)
+"""The field of a request whose history is with the provider."""
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What this plug does of all that memorist does."""
@@ -29,7 +31,7 @@ class MemoristMiddleware(WirePlug, Middleware):
     """For `Anthropic(middleware=[…])` and `AsyncAnthropic(middleware=[…])`, the clients of other clouds among them. Takes `PlugOptions`.
 
     A request that the provider refuses as too long is sent once more, smaller, before the host hears of it. The attempts of the SDK's own retries are
-    one call.
+    one call. A request of a message thread, whose history the provider keeps, passes as it is: give the tool runner `thread=False`.
     """
 
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
@@ -69,7 +71,7 @@ class MemoristMiddleware(WirePlug, Middleware):
         body = request.json
         if request.method.lower() != "post" or request.url.partition("?")[0] != PATH or not isinstance(body, dict):
             return None, None
-        return self.exchange(FORMAT), body
+        return (None, None) if self.kept_elsewhere(body, KEPT_BY_THE_PROVIDER) else (self.exchange(FORMAT), body)
 
 
 def _sent(request: APIRequest, exchange: Exchange, body: JsonObject) -> APIRequest:

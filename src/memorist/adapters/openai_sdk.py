@@ -74,7 +74,7 @@ class MemoristOpenAI(WirePlug):
             body = msgspec.json.decode(request.content)
         except (msgspec.DecodeError, httpx2.RequestNotRead):
             return None, None
-        if not isinstance(body, dict) or any(body.get(field) is not None for field in KEPT_BY_THE_PROVIDER):
+        if not isinstance(body, dict) or self.kept_elsewhere(body, KEPT_BY_THE_PROVIDER):
             return None, None
         return self.exchange(format), body
 

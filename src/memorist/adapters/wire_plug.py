@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -19,6 +20,8 @@ from memorist.core.messages import JsonObject
 from memorist.ports import Model
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
+
+_log = logging.getLogger("memorist.adapters")
 
 _CHOSEN: ContextVar[Mapping[object, str | None]] = ContextVar("memorist_conversation", default=MappingProxyType({}))
 """By plug, the conversation that the calls of this thread or task belong to; None for none."""
@@ -142,6 +145,7 @@ class WirePlug:
         self._host = options.get("host")
         self._calls = Calls()
         self._mark = object()
+        self._told: set[str] = set()
 
     @contextmanager
     def conversation(self, id: str) -> Iterator[None]:
@@ -174,6 +178,16 @@ class WirePlug:
         """A call that is about to be made; None for one that passes as it is."""
         conversation = self.of(format, id)
         return None if conversation is None else Exchange(conversation, self._calls)
+
+    def kept_elsewhere(self, body: JsonObject, fields: Collection[str]) -> bool:
+        """Whether a request leaves its history, or a part of it, with the provider, by one of these fields; it then passes as it is, and that is told
+        once.
+        """
+        field = next((field for field in fields if body.get(field) not in (None, False)), None)
+        if field is not None and field not in self._told:
+            self._told.add(field)
+            _log.warning("requests with `%s` leave their history with the provider: memorist lets them pass as they are", field)
+        return field is not None
 
     def close(self) -> None:
         """Write everything, and let go of the engine where it is the plug's own. May be called twice."""
