@@ -7,6 +7,7 @@ Every call of Responses and of Chat Completions goes through it: `create`, `stre
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, TypedDict, Unpack
 
 import httpx2
@@ -99,6 +100,11 @@ class _Client(DefaultHttpxClient):
         if response.is_success:
             listen(response, exchange.heard)
         return response
+
+    def __del__(self) -> None:
+        """Closed with the client that nobody holds any more, as the SDK's own is."""
+        with contextlib.suppress(Exception):  # the interpreter may be on its way out, and nobody is left to tell
+            self.close()
 
 
 class _AsyncClient(DefaultAsyncHttpxClient):

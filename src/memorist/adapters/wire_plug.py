@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self, TypedDict, Unpack
 
-from memorist.adapters.attached import Attached
+from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.wire_reply import over, refused_as_too_long, reply_of
 from memorist.core.messages import JsonObject
@@ -135,9 +135,12 @@ class WirePlug:
     """
 
     def __init__(self, **options: Unpack[PlugOptions]) -> None:
-        given = options.get("attached")
-        self.attached = given or Attached(home=options.get("home"), model=options.get("model"), settings=options.get("settings"))
-        self._owns = given is None
+        engine = EngineArguments()
+        for name in ("home", "model", "settings"):
+            if options.get(name) is not None:
+                engine[name] = options[name]
+        self.attached = attach(options.get("attached"), engine)
+        self._owns = options.get("attached") is None
         project = options.get("project", "")
         self.project = str(Path(project).expanduser().absolute()) if project else ""
         self.session = options.get("session") or str(uuid.uuid4())
