@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from memorist.adapters import conversation as module
-from memorist.adapters.attached import Attached
+from memorist.adapters.attached import Attached, attach
 from memorist.adapters.conversation import Conversation
 from memorist.errors import NothingToDo, SettingsError, UsageError
 from memorist.events import AdapterFailed, Event, SessionClosed, SessionOpened
@@ -247,7 +247,7 @@ def test_a_forked_child_passes_through(tmp_path: Path) -> None:
     """The engine's thread stays with the parent; the child waits for nobody."""
     code = f"""
 import os
-from memorist.adapters.attached import Attached
+from memorist.adapters.attached import Attached, attach
 attached = Attached(home={str(tmp_path)!r})
 conversation = attached.conversation("s", format="openai_chat")
 request = {REQUEST!r}
@@ -267,7 +267,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_the_end_of_the_program_closes_it(tmp_path: Path) -> None:
     """Nobody called close: the log of events ends with it all the same."""
     code = f"""
-from memorist.adapters.attached import Attached
+from memorist.adapters.attached import Attached, attach
 conversation = Attached(home={str(tmp_path)!r}).conversation("s", format="openai_chat")
 conversation.prepare({REQUEST!r})
 """
@@ -275,6 +275,40 @@ conversation.prepare({REQUEST!r})
 
     (log,) = tmp_path.glob("projects/*/*/events.jsonl")
     assert "session_closed" in log.read_text().splitlines()[-1]
+
+
+def test_a_project_may_be_given_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`project="."` is the same project as its whole path."""
+    monkeypatch.chdir(tmp_path)
+    with Attached(home=tmp_path / "home") as attached:
+        assert attached.conversation("s", project=".", format="openai_chat").project == str(tmp_path)
+
+
+def test_an_engine_is_shared_or_made_not_both(tmp_path: Path) -> None:
+    """Arguments beside `attached=` would be lost, so they are refused."""
+    with Attached(home=tmp_path) as attached:
+        assert attach(attached, {}) is attached
+        with pytest.raises(UsageError, match="home"):
+            attach(attached, {"home": tmp_path})
+
+
+async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
+    """Whatever an adapter cannot turn into the wire format, or back: the host's own goes out."""
+    own = object()
+
+    def broken(*_: object) -> Any:
+        raise KeyError("content")
+
+    with Attached(home=tmp_path) as attached:
+        conversation = talk(attached)
+        assert conversation.prepare_mapped(broken, lambda body: body, own) is own
+        assert conversation.prepare_mapped(lambda: REQUEST, broken, own) is own
+        assert await conversation.aprepare_mapped(lambda: REQUEST, broken, own) is own
+        assert await conversation.aprepare_mapped(lambda: REQUEST, lambda body: "theirs", own) == "theirs"
+        conversation.observe_mapped(broken)
+        await conversation.aobserve_mapped(lambda: reply("Done."))
+        assert conversation.recover_mapped(broken) is None
+        assert await conversation.arecover_mapped(broken) is None
 
 
 def test_settings_reach_the_engine(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from concurrent.futures import CancelledError, Future
+from pathlib import Path
 from types import TracebackType
 from typing import Self, TypedDict, TypeVar, Unpack
 
@@ -89,10 +90,13 @@ class Attached:
     def conversation(self, id: str, *, project: str = "", format: str, host: Host | None = None) -> Conversation:
         """The conversation of this id, new or known; the same object as long as somebody holds it or it is open. Opened at its first request.
 
-        `project`, `format` and `host` are those of `Memorist.open`. Raises UsageError for an empty id.
+        `project`, `format` and `host` are those of `Memorist.open`; a relative `project` is taken from the working folder.
+        Raises UsageError for an empty id.
         """
         if not id:
             raise UsageError("a conversation needs an id; any text that is not empty will do")
+        if project:
+            project = str(Path(project).expanduser().absolute())
         name = (project, id, format)
         with self._knowing:
             known = self._known.get(name)
@@ -177,6 +181,15 @@ def _result(outcome: Result | Failure) -> Result:
     if isinstance(outcome, Failure):
         raise outcome.error
     return outcome
+
+
+def attach(attached: Attached | None, engine: EngineArguments) -> Attached:
+    """The engine that a plug was given, or one of its own from these arguments. Raises UsageError for both at once."""
+    if attached is None:
+        return Attached(**engine)
+    if engine:
+        raise UsageError(f"attached= brings an engine already, so that it cannot be made with {', '.join(sorted(engine))}")
+    return attached
 
 
 async def _made(engine: EngineArguments) -> Memorist:

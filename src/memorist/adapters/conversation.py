@@ -138,6 +138,33 @@ class Conversation:
         """As `recover`."""
         return await self._akept("recover", lambda session: session.recover(), None)
 
+    def prepare_mapped(self, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result], instead: Result) -> Result:
+        """`prepare` with the adapter's own mapping there and `back` within it, so that a message which cannot be mapped stops no agent either.
+
+        `instead` is what goes out when something fails: the host's own request.
+        """
+        return self._kept("prepare", lambda session: _mapped(session, make, back), instead)
+
+    async def aprepare_mapped(self, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result], instead: Result) -> Result:
+        """As `prepare_mapped`."""
+        return await self._akept("prepare", lambda session: _mapped(session, make, back), instead)
+
+    def observe_mapped(self, make: Callable[[], object]) -> None:
+        """`observe` of what `make` gives, with the mapping within it."""
+        self._kept("observe", lambda session: _observed(session, make), None)
+
+    async def aobserve_mapped(self, make: Callable[[], object]) -> None:
+        """As `observe_mapped`."""
+        await self._akept("observe", lambda session: _observed(session, make), None)
+
+    def recover_mapped(self, back: Callable[[JsonObject], Result]) -> Result | None:
+        """What `back` makes of the request of `recover`; None when nothing more can be done."""
+        return self._kept("recover", lambda session: _recovered(session, back), None)
+
+    async def arecover_mapped(self, back: Callable[[JsonObject], Result]) -> Result | None:
+        """As `recover_mapped`."""
+        return await self._akept("recover", lambda session: _recovered(session, back), None)
+
     def on_file_read(self, path: str) -> None:
         """A file came into the conversation without a tool call."""
         self._kept("on_file_read", lambda session: _done(lambda: session.on_file_read(path)), None)
@@ -227,3 +254,16 @@ class Conversation:
 
 async def _done(work: Callable[[], Result]) -> Result:
     return work()
+
+
+async def _mapped(session: Session, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result]) -> Result:
+    return back(await session.prepare(make()))
+
+
+async def _observed(session: Session, make: Callable[[], object]) -> None:
+    await session.observe(make())
+
+
+async def _recovered(session: Session, back: Callable[[JsonObject], Result]) -> Result | None:
+    body = await session.recover()
+    return None if body is None else back(body)
