@@ -1,4 +1,6 @@
-"""A Gemini endpoint on loopback: `ScriptedServer` with one more format. What comes is kept as Chat Completions says it, so that one story reads all plugs."""
+"""A Gemini endpoint on loopback: `ScriptedServer` with one more format. What comes is kept as Chat Completions says it, so that one story can read
+what any plug sent.
+"""
 
 from __future__ import annotations
 

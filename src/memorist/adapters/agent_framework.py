@@ -2,17 +2,17 @@
 
     Agent(client, tools=tools, context_providers=[MemoristProvider(project=".")])
 
-The provider adds a chat middleware to each run, because `before_run` and `after_run` see a run's first and last message only. The history that the framework
-keeps is never changed.
+The provider adds a chat middleware to each run, because `before_run` and `after_run` see a run's first and last message only. The history that the
+framework keeps is never changed.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Unpack
 
 from agent_framework import (
     EXCLUDED_KEY,
@@ -25,14 +25,14 @@ from agent_framework import (
     SessionContext,
     SupportsAgentRun,
 )
+from agent_framework.exceptions import ChatClientException
 
-from memorist.adapters.agent_framework_messages import made, originals_of, reply, tools_of
-from memorist.adapters.attached import Attached
-from memorist.adapters.chat_items import FORMAT
+from memorist.adapters.agent_framework_messages import made, originals_of, reply
+from memorist.adapters.attached import Attached, EngineArguments, attach
+from memorist.adapters.chat_items import FORMAT, too_long
 from memorist.adapters.conversation import Conversation
+from memorist.adapters.originals import Originals
 from memorist.core.messages import JsonObject
-from memorist.ports import Model
-from memorist.settings import Settings
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the provider does in this host."""
@@ -50,10 +50,9 @@ class MemoristProvider(ContextProvider):
     """Notes, compaction, recall and extraction for an agent.
 
     Args:
-        project: folder that memories and sessions belong to.
-        home, model, settings: those of `Memorist`.
-        attached: an engine to share.
+        project: folder that memories and sessions belong to. Without one nothing is remembered from session to session.
         source_id: the provider's id in the framework.
+        attached: an engine to share; without it the arguments of `Memorist` make one.
     """
 
     reaches = REACHES
@@ -61,19 +60,21 @@ class MemoristProvider(ContextProvider):
     def __init__(
         self,
         *,
-        project: str = "",
-        home: str | os.PathLike[str] | None = None,
-        model: str | Model | None = None,
-        settings: Settings | None = None,
-        attached: Attached | None = None,
+        project: str | Path = "",
         source_id: str = "memorist",
+        attached: Attached | None = None,
+        **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(source_id)
-        self._project = os.path.realpath(project) if project else ""
-        self.attached = attached or Attached(home=home, model=model, settings=settings)
+        self._project = str(project)
+        self.attached = attach(attached, engine)
+        """The engine; close it, or leave that to the end of the program."""
+        self.session = ""
+        """Id of the session that was in use last."""
 
     def conversation(self, session: str) -> Conversation:
         """The conversation of one of the framework's sessions."""
+        self.session = session
         return self.attached.conversation(session, project=self._project, format=FORMAT)
 
     async def before_run(self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]) -> None:
@@ -86,10 +87,6 @@ class MemoristProvider(ContextProvider):
         del agent, context, state
         await self.conversation(session.session_id).aend_turn()
 
-    def close(self) -> None:
-        """Close the engine. Not needed at the end of a process."""
-        self.attached.close()
-
 
 class _Calls(ChatMiddleware):
     """Each call of a model, within the loop of tool calls."""
@@ -98,45 +95,49 @@ class _Calls(ChatMiddleware):
         self._conversation = conversation
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Send what `prepare` gives, and take the reply."""
+        """Send what `prepare` gives, and take the reply; once more, smaller, where the provider refuses it as too long."""
         if (context.options or {}).get("conversation_id"):
             _log.warning("the provider keeps this conversation's history, so memorist cannot work on it; run the agent with store=False")
             await call_next()
             return
-        try:
-            await self._prepare(context)
-        except Exception:
-            # Whatever a later version puts into its messages, the agent goes on with its own.
-            _log.warning("memorist could not read a request of the Agent Framework, which goes out as it is", exc_info=True)
+        mapped = _Mapped(context)
+        context.messages = await self._conversation.aprepare_mapped(mapped.body, mapped.back, context.messages)
         if context.stream:
             context.stream_result_hooks.append(self._observe)
-        await call_next()
+        try:
+            await call_next()
+        except ChatClientException as error:
+            smaller = await self._conversation.arecover_mapped(mapped.back) if too_long(error) else None
+            if smaller is None:
+                raise
+            context.messages = smaller
+            await call_next()
         if isinstance(context.result, ChatResponse):
             await self._observe(context.result)
 
-    async def _prepare(self, context: ChatContext) -> None:
-        options = context.options or {}
-        given = originals_of(context.messages)
-        instructions = options.get("instructions")
-        head = [{"role": "system", "content": str(instructions)}] if instructions else []
-        request: JsonObject = {"model": str(options.get("model") or ""), "messages": [*head, *given.items]}
-        tools = tools_of(options)
-        if tools:
-            request["tools"] = tools
-        if options.get("max_tokens"):
-            request["max_completion_tokens"] = options["max_tokens"]
-        sent = await self._conversation.aprepare(request)
-        if sent is not request:
-            context.messages = given.back(sent["messages"][len(head) :], made)
-
     async def _observe(self, response: ChatResponse) -> None:
-        try:
-            said = reply(response)
-            if said is not None:
-                await self._conversation.aobserve(said)
-        except Exception:
-            # As in `process`.
-            _log.warning("memorist could not read a reply of the Agent Framework", exc_info=True)
+        if response.messages:
+            await self._conversation.aobserve_mapped(lambda: reply(response))
+
+
+class _Mapped:
+    """One request of the framework as memorist sees it, and the way back."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._messages = list(context.messages)
+        self._options = context.options or {}
+        self._originals: Originals[Message] = Originals()
+
+    def body(self) -> JsonObject:
+        """The request without its instructions and tools: they stay as they are, and count by the usage that the model reports."""
+        self._originals = originals_of(self._messages)
+        request: JsonObject = {"model": str(self._options.get("model") or ""), "messages": self._originals.items}
+        most = self._options.get("max_tokens")
+        return {**request, "max_completion_tokens": most} if most else request
+
+    def back(self, sent: JsonObject) -> list[Message]:
+        """The messages to send."""
+        return self._originals.back(sent["messages"], made)
 
 
 class MemoristCompaction:
@@ -147,37 +148,28 @@ class MemoristCompaction:
 
     Args:
         session: id of the conversation; without it one is made.
-        home, model, settings, attached: as in `MemoristProvider`.
+        attached: as in `MemoristProvider`.
     """
 
     reaches = STRATEGY_REACHES
 
-    def __init__(
-        self,
-        *,
-        session: str = "",
-        home: str | os.PathLike[str] | None = None,
-        model: str | Model | None = None,
-        settings: Settings | None = None,
-        attached: Attached | None = None,
-    ) -> None:
+    def __init__(self, *, session: str = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
         self.session = session or str(uuid.uuid4())
-        self.attached = attached or Attached(home=home, model=model, settings=settings)
+        self.attached = attach(attached, engine)
         self._conversation = self.attached.conversation(self.session, format=FORMAT)
 
     async def __call__(self, messages: list[Message]) -> bool:
         """Change the list in place; whether anything was changed. The list as it is where memorist fails."""
-        try:
-            hosts = [message for message in messages if not message.additional_properties.get(_OURS)]
+        hosts = [message for message in messages if not message.additional_properties.get(_OURS)]
+        given: Originals[Message] = Originals()
+
+        def make() -> JsonObject:
+            nonlocal given
             given = originals_of(hosts)
-            request: JsonObject = {"model": "", "messages": given.items}
-            sent = await self._conversation.aprepare(request)
-            shown = hosts if sent is request else given.back(sent["messages"], made)
-            return _show(messages, hosts, shown)
-        except Exception:
-            # As in `_Calls.process`.
-            _log.warning("memorist could not read the messages of the Agent Framework, which stay as they are", exc_info=True)
-            return False
+            return {"model": "", "messages": given.items}
+
+        shown = await self._conversation.aprepare_mapped(make, lambda sent: given.back(sent["messages"], made), hosts)
+        return _show(messages, hosts, shown)
 
 
 def _show(messages: list[Message], hosts: list[Message], shown: list[Message]) -> bool:
@@ -207,5 +199,6 @@ def _show(messages: list[Message], hosts: list[Message], shown: list[Message]) -
 def _standing(messages: list[Message], order: Mapping[int, int]) -> list[tuple[object, bool]]:
     """What stands in the list: the host's messages by identity, ours by their words, since those are made anew for each call."""
     return [
-        (id(message) if id(message) in order else message.text, bool(message.additional_properties.get(EXCLUDED_KEY))) for message in messages
+        (id(message) if id(message) in order else message.text, bool(message.additional_properties.get(EXCLUDED_KEY)))
+        for message in messages
     ]

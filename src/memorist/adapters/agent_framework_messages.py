@@ -91,23 +91,11 @@ def _made(item: JsonObject) -> Message:
     return Message(str(item.get("role")), contents)
 
 
-def reply(response: ChatResponse) -> JsonObject | None:
-    """A reply on the wire; None for one that says nothing."""
+def reply(response: ChatResponse) -> JsonObject:
+    """A reply on the wire."""
     items = [item for message in response.messages for item in items_of(message)]
-    said = [item for item in items if item["role"] == "assistant"]
-    if not said:
-        return None
     used: Mapping[str, Any] = response.usage_details or {}
     cached = used.get("cache_read_input_token_count")
     usage = usage_of(prompt=used.get("input_token_count"), output=used.get("output_token_count"), cached=cached)
-    return reply_of(said, usage, response.model or "")
-
-
-def tools_of(options: Mapping[str, Any]) -> list[JsonObject]:
-    """The tools' declarations as Chat Completions has them; tools that the provider runs itself are left out."""
-    found: list[JsonObject] = []
-    for tool in options.get("tools") or ():
-        declare = getattr(tool, "to_json_schema_spec", None)
-        if callable(declare):
-            found.append(declare())
-    return found
+    said = [item for item in items if item["role"] == "assistant"]
+    return reply_of([*said, assistant_item([])], usage, response.model or "")

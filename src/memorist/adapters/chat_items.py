@@ -75,7 +75,8 @@ def reply_of(items: Iterable[JsonObject], usage: JsonObject | None = None, model
     """A whole reply with the first of these items as what the model said. Raises StopIteration for none."""
     message = next(iter(items))
     reason = "tool_calls" if message.get("tool_calls") else "stop"
-    reply: JsonObject = {"object": "chat.completion", "model": model, "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+    choice = {"index": 0, "message": message, "finish_reason": reason}
+    reply: JsonObject = {"object": "chat.completion", "model": model, "choices": [choice]}
     return reply if usage is None else {**reply, "usage": usage}
 
 
@@ -108,3 +109,9 @@ def calls_in(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
         except msgspec.DecodeError:
             arguments = body.get("arguments")
         yield str(call.get("id", "")), str(body.get("name", "")), arguments if isinstance(arguments, dict) else {"input": arguments}
+
+
+def too_long(error: BaseException) -> bool:
+    """Whether a provider says with this error that the request is larger than its window: hosts hand on its words, and few a class of their own."""
+    said = f"{error} {error.__cause__ or ''}".casefold()
+    return any(words in said for words in ("context_length_exceeded", "context length", "prompt is too long", "input token count"))

@@ -7,10 +7,11 @@ What ADK keeps in its sessions is never changed; the model is shown what `prepar
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Unpack
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
@@ -25,15 +26,14 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from memorist.adapters.attached import Attached
-from memorist.adapters.chat_items import FORMAT, text_of
+from memorist.adapters.attached import Attached, EngineArguments, attach
+from memorist.adapters.chat_items import FORMAT, text_of, too_long
 from memorist.adapters.conversation import Conversation
-from memorist.adapters.google_adk_contents import Contents, instruction_text, tools_of
+from memorist.adapters.google_adk_contents import Contents
+from memorist.compaction.result import Strategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
-from memorist.ports import Model
 from memorist.recall.search.run import MemorySearch
-from memorist.settings import Settings
 from memorist.store.layout import folder_name
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -45,10 +45,10 @@ _FOUND_AT_MOST = 10
 _log = logging.getLogger("memorist.adapters")
 
 
-def project_of(project: str | None, app: str, user: str) -> str:
+def project_of(project: str | Path | None, app: str, user: str) -> str:
     """The project that memories belong to: the given one for all, or one apart for each user of each app, by a path that is on no disk."""
     if project is not None:
-        return os.path.realpath(project) if project else ""
+        return str(project)
     return f"/adk-users/{folder_name(app)}/{folder_name(user)}"
 
 
@@ -57,9 +57,8 @@ class MemoristPlugin(BasePlugin):
 
     Args:
         project: folder that memories and sessions belong to; without it each user of each app has their own.
-        home, model, settings: those of `Memorist`.
-        attached: an engine to share, which is then not closed with the plugin.
         name: the plugin's name in ADK.
+        attached: an engine to share, which is then not closed with the plugin; without it the arguments of `Memorist` make one.
     """
 
     reaches = REACHES
@@ -67,17 +66,18 @@ class MemoristPlugin(BasePlugin):
     def __init__(
         self,
         *,
-        project: str | None = None,
-        home: str | os.PathLike[str] | None = None,
-        model: str | Model | None = None,
-        settings: Settings | None = None,
-        attached: Attached | None = None,
+        project: str | Path | None = None,
         name: str = "memorist",
+        attached: Attached | None = None,
+        **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(name=name)
         self._project = project
         self._owns = attached is None
-        self.attached = attached or Attached(home=home, model=model, settings=settings)
+        self.attached = attach(attached, engine)
+        """The engine."""
+        self.session = ""
+        """Id of the conversation that was in use last."""
         self._asked: dict[tuple[str, str], Contents] = {}
         """The request that each agent of each invocation waits an answer for."""
         self._spoken: dict[str, set[Conversation]] = {}
@@ -85,43 +85,37 @@ class MemoristPlugin(BasePlugin):
 
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> Conversation:
         """The conversation of one agent in one of ADK's sessions."""
-        return self.attached.conversation(f"{session}/{agent}", project=project_of(self._project, app, user), format=FORMAT)
+        self.session = f"{session}/{agent}"
+        return self.attached.conversation(self.session, project=project_of(self._project, app, user), format=FORMAT)
 
     def _conversation(self, context: CallbackContext) -> Conversation:
         session = context.session
         return self.conversation(app=session.app_name, user=session.user_id, session=session.id, agent=context.agent_name)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Give the request that is sent instead. Never answers in the model's place."""
-        try:
-            conversation = self._conversation(callback_context)
-            self._spoken.setdefault(callback_context.invocation_id, set()).add(conversation)
-            contents = Contents(llm_request.contents)
-            self._asked[callback_context.invocation_id, callback_context.agent_name] = contents
-            request = _request_of(llm_request, contents)
-            sent = await conversation.aprepare(request)
-            if sent is not request:
-                _put(sent, llm_request, contents)
-        except Exception:
-            # Whatever a later version of ADK puts into its requests, the agent goes on with its own.
-            _log.warning("memorist could not read a request of ADK, which goes out as it is", exc_info=True)
+        """Give the contents that are sent instead. Never answers in the model's place."""
+        conversation = self._conversation(callback_context)
+        self._spoken.setdefault(callback_context.invocation_id, set()).add(conversation)
+
+        def make() -> JsonObject:
+            contents = self._asked[callback_context.invocation_id, callback_context.agent_name] = Contents(llm_request.contents)
+            return _request_of(llm_request, contents)
+
+        def back(sent: JsonObject) -> list[types.Content]:
+            return self._asked[callback_context.invocation_id, callback_context.agent_name].back(sent["messages"])
+
+        llm_request.contents = await conversation.aprepare_mapped(make, back, llm_request.contents)
 
     async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Take the reply; pieces of a stream are left out, the whole comes after them."""
         contents = self._asked.get((callback_context.invocation_id, callback_context.agent_name))
-        if llm_response.partial or contents is None:
-            return
-        try:
-            reply = contents.reply(llm_response)
-            if reply is not None:
-                await self._conversation(callback_context).aobserve(reply)
-        except Exception:
-            # As in `before_model_callback`.
-            _log.warning("memorist could not read a reply of ADK", exc_info=True)
+        if contents is not None and not llm_response.partial and llm_response.content is not None and llm_response.content.parts:
+            await self._conversation(callback_context).aobserve_mapped(lambda: contents.reply(llm_response))
 
     async def on_model_error_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> None:
-        """A request that was refused as too long makes the next one smaller. The error itself stays ADK's to tell."""
-        if _too_long(error):
+        """A refusal as too long makes the next request smaller. The error itself stays ADK's to tell."""
+        del llm_request
+        if too_long(error):
             await self._conversation(callback_context).arecover()
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -135,35 +129,14 @@ class MemoristPlugin(BasePlugin):
     async def close(self) -> None:
         """Close the engine, unless it is shared."""
         if self._owns:
-            self.attached.close()
+            await asyncio.to_thread(self.attached.close)
 
 
 def _request_of(llm_request: LlmRequest, contents: Contents) -> JsonObject:
-    instruction = instruction_text(llm_request.config)
-    head = [{"role": "system", "content": instruction}] if instruction else []
-    request: JsonObject = {"model": llm_request.model or "", "messages": [*head, *contents.originals.items]}
-    tools = tools_of(llm_request.config)
-    if tools:
-        request["tools"] = tools
-    if llm_request.config.max_output_tokens:
-        request["max_completion_tokens"] = llm_request.config.max_output_tokens
-    return request
-
-
-def _put(sent: JsonObject, llm_request: LlmRequest, contents: Contents) -> None:
-    messages = sent["messages"]
-    instruction = instruction_text(llm_request.config)
-    if instruction and messages and messages[0].get("role") == "system":
-        text = text_of(messages[0].get("content"))
-        if text != instruction:
-            llm_request.config.system_instruction = text
-        messages = messages[1:]
-    llm_request.contents = contents.back(messages)
-
-
-def _too_long(error: Exception) -> bool:
-    said = str(error).casefold()
-    return "token" in said and any(word in said for word in ("exceed", "too long", "context length", "maximum"))
+    """The request without its instructions and tools: they stay as they are, and count by the usage that the model reports."""
+    request: JsonObject = {"model": llm_request.model or "", "messages": contents.originals.items}
+    most = llm_request.config.max_output_tokens
+    return {**request, "max_completion_tokens": most} if most else request
 
 
 class MemoristMemory(BaseMemoryService):
@@ -172,24 +145,22 @@ class MemoristMemory(BaseMemoryService):
     Takes the arguments of `MemoristPlugin`. With the plugin at work `add_session_to_memory` need not be called: it extracts at the end of each turn.
     """
 
-    def __init__(
-        self,
-        *,
-        project: str | None = None,
-        home: str | os.PathLike[str] | None = None,
-        model: str | Model | None = None,
-        settings: Settings | None = None,
-        attached: Attached | None = None,
-    ) -> None:
+    def __init__(self, *, project: str | Path | None = None, attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
         self._project = project
-        self.attached = attached or Attached(home=home, model=model, settings=settings)
+        self.attached = attach(attached, engine)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Take in a whole session, and extract what is worth keeping. The same session may be given again as it grows."""
         await self._take_in(session.app_name, session.user_id, session.id, session.events)
 
     async def add_events_to_memory(
-        self, *, app_name: str, user_id: str, events: Sequence[Event], session_id: str | None = None, custom_metadata: Any = None
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Take in these events as a conversation of their own."""
         del custom_metadata
@@ -228,27 +199,22 @@ class MemoristMemory(BaseMemoryService):
             topic, doubts = memory.shown(match.path)
             if not doubts and topic.status == "active":
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
-                entries.append(MemoryEntry(id=match.path, content=content, author="memorist", custom_metadata={"description": topic.description}))
+                entries.append(
+                    MemoryEntry(id=match.path, content=content, author="memorist", custom_metadata={"description": topic.description})
+                )
         return entries
 
 
 class MemoristSummarizer(BaseEventsSummarizer):
     """What ADK's own compaction asks for a summary: `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
 
-    Needed only where ADK shall make the sessions smaller that it keeps; the plugin makes requests smaller by itself. Takes the arguments of the plugin.
+    Needed only where ADK shall make the sessions smaller that it keeps; the plugin makes requests smaller by itself. Takes the arguments of the plugin,
+    but for its name; `project` says only where its files are.
     """
 
-    def __init__(
-        self,
-        *,
-        project: str = "",
-        home: str | os.PathLike[str] | None = None,
-        model: str | Model | None = None,
-        settings: Settings | None = None,
-        attached: Attached | None = None,
-    ) -> None:
-        self._project = project
-        self.attached = attached or Attached(home=home, model=model, settings=settings)
+    def __init__(self, *, project: str | Path = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
+        self._project = str(project)
+        self.attached = attach(attached, engine)
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """One event in the place of these; None, and ADK goes on with all of them, where nothing came of it."""
@@ -257,19 +223,29 @@ class MemoristSummarizer(BaseEventsSummarizer):
         if not items:
             return None
         conversation = self.attached.conversation(f"adk-events-{events[0].id}-{events[-1].id}", project=self._project, format=FORMAT)
-        request: JsonObject = {"model": "", "messages": items}
         try:
-            await conversation.aprepare(request)
-            done = await conversation.acompact()
-            if done.result is None:
-                return None
-            sent = await conversation.aprepare(request)
+            sent = await _smaller(conversation, {"model": "", "messages": items})
         except MemoristError as error:
             _log.warning("memorist could not summarise events: %s", error)
             return None
         finally:
             await conversation.aclose()
-        said = [f"{item['role']}: {text_of(item.get('content'))}" for item in sent["messages"] if item.get("content")]
+        if sent == items:
+            return None
+        said = [f"{item['role']}: {text_of(item.get('content'))}" for item in sent if item.get("content")]
         content = types.Content(role="model", parts=[types.Part(text="\n\n".join(said))])
         span = EventCompaction(start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp, compacted_content=content)
         return Event(author="user", actions=EventActions(compaction=span), invocation_id=Event.new_id())
+
+
+async def _smaller(conversation: Conversation, request: JsonObject) -> list[JsonObject]:
+    """The items of the request, made smaller by a model where there is one, else by rule."""
+    items: list[JsonObject] = request["messages"]
+    sent: list[JsonObject] = (await conversation.aprepare(request))["messages"]
+    strategies: tuple[Strategy, ...] = ("full", "structural")
+    for strategy in strategies:
+        if sent != items:
+            break
+        if (await conversation.acompact(strategy=strategy)).result is not None:
+            sent = (await conversation.aprepare(request))["messages"]
+    return sent

@@ -1,7 +1,7 @@
 """Contents of the Google ADK as messages of Chat Completions, and back. Pure.
 
-ADK strips the ids that it gave to calls before a request goes out, and Gemini pairs by name and order; so calls without an id are numbered here in the order
-they stand in, which is the same in every request as long as the history only grows.
+ADK strips the ids that it gave to calls before a request goes out, and Gemini pairs by name and order; so calls without an id are numbered here in the
+order they stand in, which is the same in every request as long as the history only grows.
 """
 
 from __future__ import annotations
@@ -122,21 +122,14 @@ class Contents:
         response = types.FunctionResponse(id=host, name=self._called.get(id, ""), response={"result": text_of(item.get("content"))})
         return types.Part(function_response=response)
 
-    def reply(self, response: LlmResponse) -> JsonObject | None:
-        """The reply to this request on the wire; None for one that says nothing."""
-        items = list(self.items_of(response.content)) if response.content is not None else []
-        if not items:
-            return None
+    def reply(self, response: LlmResponse) -> JsonObject:
+        """The reply to this request on the wire."""
         used = response.usage_metadata
         usage = None
         if used is not None:
-            thought = used.thoughts_token_count or 0
-            usage = usage_of(
-                prompt=used.prompt_token_count,
-                output=(used.candidates_token_count or 0) + thought,
-                cached=used.cached_content_token_count,
-            )
-        return reply_of(items, usage, response.model_version or "")
+            output = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
+            usage = usage_of(prompt=used.prompt_token_count, output=output, cached=used.cached_content_token_count)
+        return reply_of([*self.items_of(response.content), assistant_item([])], usage, response.model_version or "")
 
 
 def _part(part: types.Part) -> JsonObject | None:
@@ -166,25 +159,3 @@ def _content_of_item(item: JsonObject) -> types.Content:
         return types.Content(role="user", parts=parts)
     parts += [types.Part(function_call=types.FunctionCall(name=name, args=arguments)) for _, name, arguments in calls_in(item)]
     return types.Content(role="model", parts=parts)
-
-
-def instruction_text(config: types.GenerateContentConfig) -> str:
-    """The text of the system instruction."""
-    given = config.system_instruction
-    if given is None or isinstance(given, str):
-        return given or ""
-    parts = given.parts if isinstance(given, types.Content) else given if isinstance(given, list) else [given]
-    return "\n\n".join(str(part if isinstance(part, str) else getattr(part, "text", None) or "") for part in parts or ())
-
-
-def tools_of(config: types.GenerateContentConfig) -> list[JsonObject]:
-    """The tools' declarations as Chat Completions has them."""
-    found: list[JsonObject] = []
-    for tool in config.tools or ():
-        for declared in getattr(tool, "function_declarations", None) or ():
-            schema = declared.parameters_json_schema
-            if schema is None and declared.parameters is not None:
-                schema = declared.parameters.model_dump(exclude_none=True, mode="json")
-            about = {"name": declared.name, "description": declared.description or "", "parameters": schema or {}}
-            found.append({"type": "function", "function": about})
-    return found

@@ -11,97 +11,29 @@ from __future__ import annotations
 
 import copy
 import os
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Unpack
 
 import msgspec
 from agent.context_engine import ContextEngine
 from agent.memory_provider import MemoryProvider
 
-from memorist.adapters.attached import Attached
-from memorist.adapters.chat_items import FORMAT, reply_of, text_of
+from memorist.adapters.attached import Attached, EngineArguments
+from memorist.adapters.chat_items import FORMAT, reply_of
 from memorist.adapters.conversation import Conversation
+from memorist.adapters.hermes_shared import Shared, added, request_of, wire_of
 from memorist.adapters.originals import Originals
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError, NothingToDo
 from memorist.fetching import FETCH_NAME, fetch_tool
 from memorist.model_limits import limits_of
-from memorist.ports import Model
-from memorist.settings import Settings
-from memorist.store.layout import folder_name
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What both together do in this host."""
 
-_KEYS = ("role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content")
-"""What of a message of Hermes goes over the wire; the rest (times, ids, the prepared text of a request) is its own."""
-
 _ENGINE_SHARE = 0.75
 """Share of the context length that Hermes never lets a conversation pass; the default of `ContextEngine.threshold_percent`."""
-
-
-class Shared:
-    """What the provider and the engine of one plug-in share: the memorist engine, made when it is first needed, and the conversations."""
-
-    def __init__(
-        self,
-        *,
-        project: str | None = None,
-        home: str | os.PathLike[str] | None = None,
-        model: str | Model | None = None,
-        settings: Settings | None = None,
-        attached: Attached | None = None,
-    ) -> None:
-        self._project = project
-        self._attached = attached
-        self._making = threading.Lock()
-        self._arguments: dict[str, Any] = {"home": home, "model": model, "settings": settings}
-        self._projects: dict[str, str] = {}
-        self._first: dict[str, str] = {}
-        """The id under which a session began, by the ids that Hermes gave it at its compactions."""
-
-    @property
-    def attached(self) -> Attached:
-        """The memorist engine. Raises SettingsError or ModelNameError."""
-        with self._making:
-            if self._attached is None:
-                self._attached = Attached(**self._arguments)
-            return self._attached
-
-    def began(self, session: str, home: str, user: str = "") -> None:
-        """A session begins. What is remembered belongs to the project that was set; else to the user of a gateway, or to the whole profile."""
-        apart = f"/hermes-users/{folder_name(home)}/{folder_name(user)}" if user else home
-        self._projects.setdefault(session, apart if self._project is None else os.path.realpath(self._project) if self._project else "")
-
-    def goes_on(self, old: str, new: str) -> None:
-        """Hermes gave a session that it made smaller another id."""
-        if old and new != old:
-            self._first[new] = self._first.get(old, old)
-
-    def conversation(self, session: str) -> Conversation:
-        """The conversation of a session of Hermes."""
-        first = self._first.get(session, session)
-        return self.attached.conversation(first, project=self._projects.get(first, self._project or ""), format=FORMAT)
-
-
-def wire_of(message: Mapping[str, Any]) -> JsonObject:
-    """What of a message of Hermes goes over the wire."""
-    return {key: message[key] for key in _KEYS if key in message and not (message[key] is None and key != "content")}
-
-
-def request_of(messages: Iterable[Mapping[str, Any]], model: str) -> JsonObject:
-    """A history of Hermes as a request."""
-    return {"model": model, "messages": [wire_of(message) for message in messages]}
-
-
-def added(given: Sequence[JsonObject], sent: Sequence[JsonObject]) -> list[str]:
-    """The texts that memorist shows beside the host's messages, in their order; of a conversation made smaller only those after the last message."""
-    both = Originals(((True, item), [item]) for item in given).back(sent, lambda items: [(False, item) for item in items])
-    if sum(host for host, _ in both) < len(given):
-        last = max((index for index, (host, _) in enumerate(both) if host), default=len(both))
-        both = both[last:]
-    return [text for host, item in both if not host and (text := text_of(item.get("content")))]
 
 
 class MemoristMemoryProvider(MemoryProvider):
@@ -129,7 +61,7 @@ class MemoristMemoryProvider(MemoryProvider):
         """Always: memorist needs no account and no network."""
         return True
 
-    def initialize(self, session_id: str, **kwargs: Any) -> None:  # noqa: ANN401 - Hermes names them
+    def initialize(self, session_id: str, **kwargs: object) -> None:
         """A session begins. Nothing is written for sessions of subagents and timers."""
         self.session = session_id
         self._writes = kwargs.get("agent_context", "primary") == "primary"
@@ -145,7 +77,7 @@ class MemoristMemoryProvider(MemoryProvider):
         self._shown.update(new)
         return "\n\n".join(new)
 
-    def on_turn_start(self, turn_number: int, message: str, **kwargs: Any) -> None:  # noqa: ANN401 - as above
+    def on_turn_start(self, turn_number: int, message: str, **kwargs: object) -> None:
         """Learn which model is used."""
         del turn_number, message
         self._model = str(kwargs.get("model") or self._model)
@@ -176,8 +108,8 @@ class MemoristMemoryProvider(MemoryProvider):
         return self._conversation("").notes or ""
 
     def on_session_switch(
-        self, new_session_id: str, *, parent_session_id: str = "", reset: bool = False, rewound: bool = False, **kwargs: Any
-    ) -> None:  # noqa: ANN401 - as above
+        self, new_session_id: str, *, parent_session_id: str = "", reset: bool = False, rewound: bool = False, **kwargs: object
+    ) -> None:
         """Follow Hermes to another id. A compaction goes on with the same conversation."""
         del rewound
         if kwargs.get("reason") == "compression" and not reset:
@@ -220,7 +152,9 @@ class MemoristEngine(ContextEngine):
         """The name in `context.engine`."""
         return "memorist"
 
-    def update_model(self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = "", api_mode: str = "") -> None:
+    def update_model(
+        self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = "", api_mode: str = ""
+    ) -> None:
         """The model and its window. The threshold is memorist's, or Hermes' where that is lower."""
         del base_url, api_key, provider, api_mode
         self._model = model
@@ -263,7 +197,7 @@ class MemoristEngine(ContextEngine):
         self.compression_count += 1
         return given.back(sent["messages"], lambda items: [dict(item) for item in items])
 
-    def on_session_start(self, session_id: str, **kwargs: Any) -> None:  # noqa: ANN401 - Hermes names them
+    def on_session_start(self, session_id: str, **kwargs: object) -> None:
         """A session begins, or goes on under another id after a compaction."""
         if kwargs.get("boundary_reason") == "compression":
             self.shared.goes_on(str(kwargs.get("old_session_id") or self.session), session_id)
@@ -275,7 +209,7 @@ class MemoristEngine(ContextEngine):
         """The tool that fetches back what was cut."""
         return [dict(fetch_tool(FORMAT)["function"])]
 
-    def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: Any) -> str:  # noqa: ANN401 - as above
+    def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: object) -> str:
         """Answer the model that fetches something back."""
         del kwargs
         if name != FETCH_NAME:
@@ -288,27 +222,26 @@ class MemoristEngine(ContextEngine):
 
 
 _known: dict[tuple[object, ...], Shared] = {}
+"""What is shared, by its options: Hermes loads a plug-in's file once for the provider and once for the engine."""
+
+Registry = object
+"""What Hermes hands to `register`: one class for providers and another for the rest, with nothing in common."""
 
 
 def plugin(
-    *,
-    project: str | None = None,
-    home: str | os.PathLike[str] | None = None,
-    model: str | Model | None = None,
-    settings: Settings | None = None,
-    attached: Attached | None = None,
-) -> Callable[[Any], None]:
+    *, project: str | Path | None = None, attached: Attached | None = None, **engine: Unpack[EngineArguments]
+) -> Callable[[Registry], None]:
     """A `register` for a plug-in of Hermes. Called again with the same options, as Hermes does, it shares one engine.
 
     Args:
         project: folder that memories belong to; without it they belong to Hermes' profile, or to the user of a gateway.
-        home, model, settings, attached: as in `memorist.adapters.attached.Attached`.
+        attached: an engine to share; without it the arguments of `Memorist` make one, when Hermes first needs it.
     """
-    key = (project, os.fspath(home) if home is not None else os.environ.get("MEMORIST_HOME"), repr(model), repr(settings), id(attached))
+    key = (str(project), id(attached), os.environ.get("MEMORIST_HOME"), repr(sorted(engine.items(), key=lambda item: item[0])))
 
-    def register(context: Any) -> None:  # noqa: ANN401 - one of two classes of Hermes that have nothing in common
+    def register(context: Registry) -> None:
         if key not in _known:
-            _known[key] = Shared(project=project, home=home, model=model, settings=settings, attached=attached)
+            _known[key] = Shared(project=project, attached=attached, **engine)
         shared = _known[key]
         for offer, make in (("register_memory_provider", MemoristMemoryProvider), ("register_context_engine", MemoristEngine)):
             take = getattr(context, offer, None)
