@@ -48,7 +48,9 @@ class GeminiGateway(ScriptedServer):
     def _ask(self, body: JsonObject) -> tuple[int, JsonObject]:
         connection = http.client.HTTPConnection(str(self._behind.hostname), self._behind.port, timeout=30)
         try:
-            connection.request("POST", f"{self._behind.path}/chat/completions", msgspec.json.encode(body), {"content-type": "application/json"})
+            connection.request(
+                "POST", f"{self._behind.path}/chat/completions", msgspec.json.encode(body), {"content-type": "application/json"}
+            )
             answer = connection.getresponse()
             return answer.status, msgspec.json.decode(answer.read())
         finally:
@@ -133,7 +135,9 @@ def as_chat(body: JsonObject) -> JsonObject:
         if said or calls:
             role = "assistant" if content["role"] == "model" else "user"
             messages.append({"role": role, "content": "".join(said) or None, **({"tool_calls": calls} if calls else {})})
-    tools = [{"type": "function", "function": declared} for tool in body.get("tools") or [] for declared in tool.get("functionDeclarations", [])]
+    tools = [
+        {"type": "function", "function": declared} for tool in body.get("tools") or [] for declared in tool.get("functionDeclarations", [])
+    ]
     return {"messages": messages, **({"tools": tools} if tools else {})}
 
 

@@ -37,8 +37,8 @@ from memorist.core.messages import JsonObject
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the provider does in this host."""
 
-STRATEGY_REACHES = frozenset({"notes", "compaction"})
-"""What the strategy does alone: it is never told of a turn's end."""
+STRATEGY_REACHES = frozenset({"compaction"})
+"""What the strategy does alone: it is shown no reply and no turn's end."""
 
 _OURS = "_memorist"
 """Our mark on a message that memorist put into the framework's list."""
@@ -148,12 +148,16 @@ class MemoristCompaction:
 
     Args:
         session: id of the conversation; without it one is made.
+        agent_model: name of the agent's model, whose window counts; the framework does not tell a strategy. Without it, 200,000 tokens.
         attached: as in `MemoristProvider`.
     """
 
     reaches = STRATEGY_REACHES
 
-    def __init__(self, *, session: str = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
+    def __init__(
+        self, *, session: str = "", agent_model: str = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]
+    ) -> None:
+        self._model = agent_model
         self.session = session or str(uuid.uuid4())
         self.attached = attach(attached, engine)
         self._conversation = self.attached.conversation(self.session, format=FORMAT)
@@ -166,7 +170,7 @@ class MemoristCompaction:
         def make() -> JsonObject:
             nonlocal given
             given = originals_of(hosts)
-            return {"model": "", "messages": given.items}
+            return {"model": self._model, "messages": given.items}
 
         shown = await self._conversation.aprepare_mapped(make, lambda sent: given.back(sent["messages"], made), hosts)
         return _show(messages, hosts, shown)
