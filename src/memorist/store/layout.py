@@ -207,6 +207,11 @@ class TeamLayout:
         return self.folder / "base"
 
     @property
+    def authors(self) -> Path:
+        """Who changed what last, as the remote told; derived."""
+        return self.folder / "authors.json"
+
+    @property
     def mirror(self) -> Path:
         """A bare repository with the branch of a Git remote."""
         return self.folder / "mirror.git"

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
 from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
-from memorist.team.remote import Look, Put, Seen
+from memorist.team.remote import MOST_NAME, By, Look, Put, Seen
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
@@ -100,6 +100,7 @@ class ServerRemote:
             gone=frozenset(view.gone) - there.keys(),
             sizes={key: entry.bytes for key, entry in view.entries.items() if key in there},
             problems=dict.fromkeys(view.entries.keys() - there.keys(), "It has no checksum."),
+            by={key: By(name[:MOST_NAME], float(at)) for key, (name, at) in view.by.items()},
         )
 
     def read(self, keys: Sequence[str], sizes: Mapping[str, int]) -> dict[str, str]:
