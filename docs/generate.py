@@ -131,7 +131,9 @@ def tools_of(tools: tuple[Tool, ...]) -> list[str]:
 def _type_of(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"] if each)
-    bounds = f"{schema.get('minimum', 0):,} to {schema['maximum']:,}" if "maximum" in schema else f"at most {schema['maxLength']:,} characters"
+    bounds = (
+        f"{schema.get('minimum', 0):,} to {schema['maximum']:,}" if "maximum" in schema else f"at most {schema['maxLength']:,} characters"
+    )
     return f"{schema['type']}, {bounds}"
 
 
