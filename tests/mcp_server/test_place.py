@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
+from memorist.mcp_server.asked import taken
+from memorist.mcp_server.desk.run import OPEN, Desk
 from memorist.mcp_server.place.run import by_folder, by_roots, folder_of
 
 
@@ -87,3 +89,17 @@ def test_no_root_breaks_anything(root: str) -> None:
     if found is None:
         with pytest.raises(InputError, match="--project"):
             by_roots([root], Path("/"))
+
+
+def test_a_desk_keeps_few_projects_open(tmp_path: Path) -> None:
+    """However many projects clients name, and each is answered again after it was closed."""
+    roots = [folder(tmp_path / f"shop{number}") for number in range(OPEN + 3)]
+    desk = Desk()
+    for root in roots:
+        text = f"The door of {root.name} is green."
+        desk.answer(root, taken("memory_write", {"text": text, "kind": "project", "description": "The door"}), "test")
+
+    assert len(desk._open) == OPEN
+    assert "The door of shop0 is green." in desk.answer(roots[0], taken("memory_read", {"path": "the-door.md"}), "test")
+    assert len(desk._open) == OPEN
+    desk.close()
