@@ -21,6 +21,7 @@ from memorist.flags.values import SECTIONS, in_force, overridden, remarks
 from memorist.forks.spec import ForkLimits
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.models.settings import ModelSettings
+from memorist.proxy_settings import ProxySettings
 from memorist.recall.settings import RecallSettings
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
@@ -31,7 +32,7 @@ from memorist.team.settings import TeamSettings
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
 
-NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_TEAM_TOKEN"})
+NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_TEAM_TOKEN", "MEMORIST_PROXY_TOKEN"})
 """Variables with the prefix that are read elsewhere: keys, and the place of a model file on this machine."""
 
 FLAG = "flag"
@@ -72,6 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     team: TeamSettings = TeamSettings()
     magic_docs: MagicDocsSettings = MagicDocsSettings()
     flags: FlagsSettings = FlagsSettings()
+    proxy: ProxySettings = ProxySettings()
 
     @property
     def remembers(self) -> bool:

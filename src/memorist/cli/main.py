@@ -31,6 +31,7 @@ class MemoristCommands(Commands):
         "import": "memorist.cli.import_sessions:import_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
+        "proxy": "memorist.cli.proxy:proxy_command",
         "recall": "memorist.cli.recall:recall",
         "replay": "memorist.cli.replay:replay",
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",
