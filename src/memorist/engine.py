@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -85,6 +85,10 @@ class Memorist:
         clock: Clock | None = None,
         files: Files | None = None,
     ) -> None:
+        self.environment: Mapping[str, str] = os.environ
+        """Where sessions find the folders of a user's skills (`HOME`) and the token of a team; for several users, each has its own."""
+        self.works_on_past = True
+        """Whether a session that is opened starts a worker for what is due on past ones; `memorist worker` does that work as well."""
         where = None if home is None else Path(home).expanduser().absolute()
         found = settings or load_settings(os.environ, home=where).settings
         self.settings = found if where is None else replace(found, home=str(where))
@@ -141,9 +145,9 @@ class Memorist:
         past = None
         if self.settings.learns_from_rollouts and not (host or Host()).remote:
             past = self._past(journal)
-            if self._worker is None or ended(self._worker):
-                self._worker = start_worker(self.settings, files=self._files, clock=self._clock)
-        opened = Session(journal, Beside(journal, lambda context: self._assembly(journal, context), past))
+            if self.works_on_past and (self._worker is None or ended(self._worker)):
+                self._worker = start_worker(self.settings, files=self._files, clock=self._clock, environment=self.environment)
+        opened = Session(journal, Beside(journal, lambda context: self._assembly(journal, context), past), self._sessions.discard)
         self._sessions.add(opened)
         return opened
 
@@ -183,13 +187,13 @@ class Memorist:
     def skills(self, folder: str) -> SkillSearch:
         """The search for skills of a working folder; what it has read is kept for the next session there."""
         if folder not in self._searches:
-            self._searches[folder] = SkillSearch(places_of(Path(folder), os.environ, self.settings.home), self.settings.skills)
+            self._searches[folder] = SkillSearch(places_of(Path(folder), self.environment, self.settings.home), self.settings.skills)
         return self._searches[folder]
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
         self.flags.wait(FIRST_LOOK_SECONDS)
-        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener))
+        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener), self._sessions.discard)
         self._sessions.add(played)
         return played
 
@@ -252,7 +256,7 @@ class Memorist:
             return None
 
         def opening() -> tuple[TeamSync, Callable[[], None]]:
-            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, os.environ)
+            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, self.environment)
             own = memory.beside()
             return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
 

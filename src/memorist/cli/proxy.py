@@ -16,7 +16,7 @@ from memorist.configuration import load_settings
 from memorist.engine import Memorist
 from memorist.errors import UsageError
 
-TOKEN = "MEMORIST_PROXY_TOKEN"
+VARIABLE = "MEMORIST_PROXY_TOKEN"
 """The variable with the token that clients must send, where one is needed."""
 _UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
 
@@ -24,7 +24,9 @@ _UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
 @click.command("proxy")
 @click.option("--host", default=None, help="Address to listen on; beyond this machine a token is needed. [default: the setting proxy.host]")
 @click.option("--port", type=click.IntRange(0, 65_535), default=None, help="0 takes a free one. [default: the setting proxy.port]")
-@click.option("--upstream", multiple=True, metavar="NAME=URL", help="A provider's base address; more than once for several. [default: the setting]")
+@click.option(
+    "--upstream", multiple=True, metavar="NAME=URL", help="A provider's base address; more than once for several. [default: the setting]"
+)
 @click.option("--allow-host", multiple=True, help="A name that the proxy answers to, beside this machine's; more than once for several.")
 @click.option("--quiet", is_flag=True, help="Say only what went wrong.")
 def proxy_command(host: str | None, port: int | None, upstream: tuple[str, ...], allow_host: tuple[str, ...], quiet: bool) -> None:
@@ -43,7 +45,7 @@ def proxy_command(host: str | None, port: int | None, upstream: tuple[str, ...],
         hosts=(*chosen.hosts, *(each.lower() for each in allow_host)),
     )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING if quiet else logging.INFO, format="%(asctime)s %(message)s")
-    token = os.environ.get(TOKEN, "")
+    token = os.environ.get(VARIABLE, "")
     listening = server.listen(chosen, token)
     name, number = listening.getsockname()[:2]
     click.echo(f"memorist proxy at http://{f'[{name}]' if ':' in name else name}:{number}")

@@ -63,8 +63,9 @@ class Body(Struct, frozen=True):
 
 
 def read(raw: bytes, key: str, before: Body | None = None) -> Body:
-    """Read a body whose history stands under `key`; `before` is an earlier one that it may go on from. Raises FormatError for what is no JSON object, or one
-    that says a thing twice.
+    """Read a body whose history stands under `key`; `before` is an earlier one that it may go on from.
+
+    Raises FormatError for what is no JSON object, or one that says a thing twice.
     """
     try:
         found = None if before is None or before.key != key else _grown(raw, before)

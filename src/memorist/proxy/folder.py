@@ -1,7 +1,7 @@
 """The working folder that a client names in its environment text: it decides which project's memories a conversation is shown. Pure.
 
-Only text that a harness put there counts: the system prompt, `<environment_context>` (Codex), `<env>` and a reminder about the environment (Claude Code and
-those that write as it does). Where nothing is said there is no project, and no memory is shown: better none than another project's.
+Only text that a harness put there counts: the system prompt, `<environment_context>` (Codex), `<env>` and a reminder about the environment
+(Claude Code and those that write as it does). Where nothing is said there is no project, and no memory is shown: better none than another project's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ def folder_of(format: str, request: JsonObject) -> str:
     entries = history[:FIRST] if isinstance(history, list) else []
     system = [*_texts(request.get("system")), *_texts(request.get("instructions"))]
     system += [text for entry in entries if _instructs(entry) for text in _texts(entry.get("content"))]
-    said = [text for entry in entries if isinstance(entry, dict) and not _instructs(entry) for text in _texts(entry.get("content")) if _put_there(text)]
+    said = [
+        text
+        for entry in entries
+        if isinstance(entry, dict) and not _instructs(entry)
+        for text in _texts(entry.get("content"))
+        if _put_there(text)
+    ]
     for text in (*said, *system):
         found = _CODEX.search(text) or (_ENVIRONMENT.search(text) if "irectory:" in text else None)
         if found and (folder := _folder(found.groups())):

@@ -13,7 +13,17 @@ from urllib.parse import urlsplit
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _HOP = frozenset(
-    {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
 )
 """Headers of one hop (RFC 9110, section 7.6.1)."""
 _OURS = "x-memorist"

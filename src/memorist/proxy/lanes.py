@@ -187,7 +187,12 @@ class Lanes:
         if lane.scope and lane.asked is not None:
             lane.answered = _linked(lane.asked, messages)
             self._remember(lane, lane.answered)
-        if lane.format == "openai_responses" and reply.get("id") and reply.get("store") is not False and call.request.get("store") is not False:
+        if (
+            lane.format == "openai_responses"
+            and reply.get("id")
+            and reply.get("store") is not False
+            and call.request.get("store") is not False
+        ):
             given = call.request.get("input")
             history = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
             lane.response = str(reply["id"])

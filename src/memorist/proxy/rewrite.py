@@ -17,8 +17,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 def rewritten(body: Body, sent: JsonObject) -> bytes | None:
-    """The bytes of the request `sent`, made from those of the client's; None where both say the same, so that the client's go out as they came. One that lost a
-    key is written anew.
+    """The bytes of the request `sent`, made from those of the client's; None where both say the same, so that the client's go out as they came.
+
+    One that lost a key is written anew.
     """
     edits: list[tuple[int, int, bytes]] = []
     for name, place in body.places.items():
@@ -84,7 +85,9 @@ def _look(entry: object) -> Hashable:
     content = entry.get("content")
     blocks = content if isinstance(content, list) else ()
     size = len(content) if isinstance(content, str) else sum(_size(block) for block in blocks)
-    return f"{entry.get('role')} {entry.get('type')} {entry.get('id')} {entry.get('call_id')} {entry.get('tool_call_id')} {len(blocks)} {size}"
+    return (
+        f"{entry.get('role')} {entry.get('type')} {entry.get('id')} {entry.get('call_id')} {entry.get('tool_call_id')} {len(blocks)} {size}"
+    )
 
 
 def _size(block: object) -> int:

@@ -30,8 +30,8 @@ from memorist.proxy.lanes import Aside, Asked, Call, Lanes, Link, links_of
 from memorist.proxy.replies import refused_as_too_long, reply_of, unpacked
 from memorist.proxy.rewrite import rewritten
 from memorist.proxy.route import Route, address, route
-from memorist.proxy_settings import ProxySettings
 from memorist.proxy.upstream.run import Unreachable, Upstream
+from memorist.proxy_settings import ProxySettings
 
 MOST_REPLY = 67_108_864
 """Bytes of an answer that are read on the side; a longer one is only passed on. Ours."""
@@ -176,7 +176,9 @@ class Proxy:
         if taken.prepared is not None:
             self.conversations.observe(taken.call.lane, taken.prepared, reply)
 
-    async def send(self, request: web.BaseRequest, way: Route, headers: Pairs, body: bytes | AsyncIterator[bytes] | None) -> aiohttp.ClientResponse:
+    async def send(
+        self, request: web.BaseRequest, way: Route, headers: Pairs, body: bytes | AsyncIterator[bytes] | None
+    ) -> aiohttp.ClientResponse:
         """Send a request to its provider. Raises Unreachable."""
         return await self._upstream.send(request.method, address(self._settings.upstreams[way.upstream], way.path), headers, body)
 

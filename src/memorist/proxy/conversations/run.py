@@ -230,5 +230,3 @@ def _where(error: BaseException) -> str:
         place = f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
-
-

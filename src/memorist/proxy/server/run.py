@@ -13,8 +13,8 @@ from memorist.engine import Memorist
 from memorist.errors import StoreError, UsageError
 from memorist.proxy.headers import LOOPBACK
 from memorist.proxy.run import Proxy
-from memorist.proxy_settings import ProxySettings
 from memorist.proxy.upstream.run import MOST_HEADER, PIECE
+from memorist.proxy_settings import ProxySettings
 
 BACKLOG = 500
 """Connections that may wait to be taken. Ours."""

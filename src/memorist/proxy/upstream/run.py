@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -50,7 +49,7 @@ class Upstream:
             data = body if len(body) < PIECE else pieces(body)
         try:
             return await self._session.request(method, URL(url, encoded=True), headers=sized, data=data, allow_redirects=False)
-        except (TimeoutError, asyncio.TimeoutError) as error:
+        except TimeoutError as error:
             raise Unreachable(504, "the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise Unreachable(502, f"the provider could not be reached ({type(error).__name__})") from error
