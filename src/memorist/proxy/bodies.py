@@ -54,6 +54,10 @@ class Body(Struct, frozen=True):
     """Where each entry of the history begins and ends; empty for a history that is no list."""
     shared: int = 0
     """Entries that were read with an earlier request."""
+    same: list[Any] = []
+    """Objects that are known to be equal to the entries at the start of the history, in order: comparing them again is to compare addresses."""
+    written: dict[int, tuple[Any, int | bytes]] = {}
+    """Objects that were written before, by their `id`: where they stand in the history, or the bytes that we wrote."""
 
     @property
     def items(self) -> list[Any]:
@@ -153,7 +157,9 @@ def _grown(raw: bytes, before: Body) -> Body | None:
     values[before.key] = [*before.items[:count], *(_any(entry) for entry in entries)]
     old = before.places[before.key]
     places[before.key] = Place(old.name, old.start, places[before.key].end)
-    return Body(raw, before.key, values, places, [*before.spans[:count], *((start + moved, stop + moved) for start, stop in after)], count)
+    spans = [*before.spans[:count], *((start + moved, stop + moved) for start, stop in after)]
+    written = {key: found for key, found in before.written.items() if isinstance(found[1], bytes) or found[1] < count}
+    return Body(raw, before.key, values, places, spans, count, before.same[:count], written)
 
 
 def _begun(raw: bytes, before: Body) -> int:
@@ -161,7 +167,7 @@ def _begun(raw: bytes, before: Body) -> int:
     known = len(before.spans)
     for count in range(known, max(0, known - MOVING), -1):
         end = before.spans[count - 1][1]
-        if raw[end - 64 : end] != before.raw[end - 64 : end] or raw[:end] != before.raw[:end]:
+        if raw[end - 64 : end] != before.raw[end - 64 : end] or not raw.startswith(before.raw[:end]):
             continue
         return count if _MORE.match(raw, end) else 0
     return 0

@@ -128,6 +128,12 @@ def _first_text(system: object) -> str:
     return system[:500] if isinstance(system, str) else ""
 
 
+def about(format: str, body: Body) -> tuple[object, object]:
+    """What `shape_of` looks at, as it stands in the body: the same objects have the same shape."""
+    key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
+    return (body.values.get(key) if key else body.items[:1], body.values.get("tools"))
+
+
 def shape_of(format: str, body: Body) -> tuple[int, int]:
     """What tells one kind of request from another: its instructions and the names of its tools, as hashes good for this process.
 

@@ -18,7 +18,7 @@ from memorist.core.messages import JsonObject, Message
 from memorist.formats.registry import codec
 from memorist.host_history import fingerprint, sound
 from memorist.proxy.bodies import Body
-from memorist.proxy.identify import Who, shape_of
+from memorist.proxy.identify import Who, about, shape_of
 
 MOST_LANES = 10_000
 """Conversations that are remembered; the one that was quiet longest is forgotten. Ours; one takes about a kilobyte."""
@@ -45,6 +45,8 @@ class Lane(Struct, eq=False, kw_only=True):
     scope: tuple[str, ...] = ()
     """Where its history is looked for; empty for one that its client names."""
     shape: tuple[int, int] = (0, 0)
+    about: tuple[object, object] = (None, None)
+    """Instructions and tools of the newest request, for a client whose name for the conversation is only likely."""
     asked: Link | None = None
     """The end of the newest request's history."""
     answered: Link | None = None
@@ -107,8 +109,10 @@ class Lanes:
         who = asked.who
         if who.certainty in ("named", "likely"):
             lane = self._by_name(asked)
-            if who.certainty == "named" or lane.shape == (shape := shape_of(asked.format, asked.body)):
+            seen = about(asked.format, asked.body)
+            if who.certainty == "named" or all(one is other for one, other in zip(seen, lane.about, strict=True)):
                 return lane
+            lane.about, shape = seen, shape_of(asked.format, asked.body)
             if lane.shape == (0, 0) or lane.shape[0] == shape[0] or lane.shape[1] == shape[1]:
                 lane.shape = shape
                 return lane

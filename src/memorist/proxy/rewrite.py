@@ -5,7 +5,7 @@ A provider's cache serves what begins with the same text; what stands before the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import msgspec
@@ -48,34 +48,63 @@ def _applied(body: Body, edits: list[tuple[int, int, bytes]], added: JsonObject)
 def _history(body: Body, shown: Sequence[Any]) -> list[tuple[int, int, bytes]]:
     """What to put in place of the entries that changed: none, or one stretch from the first change to the end of the list."""
     items = body.items
-    same = 0
-    for mine, theirs in zip(shown, items, strict=False):
-        if mine is not theirs and mine != theirs:
-            break
-        same += 1
+    same = _same(body, shown)
     if same == len(shown) == len(items):
         return []
     start = body.spans[same - 1][1] if same else body.spans[0][0]
-    new = b",".join(_bytes(body, shown, same))
-    if same and new:
-        new = b"," + new
-    return [(start, body.spans[-1][1], new)]
+    entries = _Entries(body, same)
+    new = b",".join([entries.written(entry) for entry in shown[same:]])
+    entries.keep()
+    return [(start, body.spans[-1][1], b"," + new if same and new else new)]
 
 
-def _bytes(body: Body, shown: Sequence[Any], same: int) -> Iterator[bytes]:
-    """Each entry from the first change on: as the client wrote it where the client's history has it, else written by us."""
-    places: dict[Hashable, list[int]] = {}
-    for index in range(same, len(body.spans)):
-        places.setdefault(_look(body.items[index]), []).append(index)
-    after = same - 1
-    for entry in shown[same:]:
-        found = next((at for at in places.get(_look(entry), ()) if at > after and body.items[at] == entry), None)
-        if found is None:
-            yield _encode(entry)
-        else:
-            after = found
-            start, end = body.spans[found]
-            yield body.raw[start:end]
+def _same(body: Body, shown: Sequence[Any]) -> int:
+    """How many entries at the start are as the client has them."""
+    known = len(body.same)
+    if shown[:known] != body.same:
+        differs = (at for at, entry in enumerate(body.same) if at >= len(shown) or (shown[at] is not entry and shown[at] != entry))
+        del body.same[next(differs) :]
+        return len(body.same)
+    for mine, theirs in zip(shown[known:], body.items[known:], strict=False):
+        if mine is not theirs and mine != theirs:
+            break
+        body.same.append(mine)
+    return len(body.same)
+
+
+class _Entries:
+    """Writes the entries from the first change on: as the client wrote them where its history has them, else by us."""
+
+    def __init__(self, body: Body, same: int) -> None:
+        self._body = body
+        self._after = same - 1
+        self._places: dict[Hashable, list[int]] | None = None
+        self._used: dict[int, tuple[object, int | bytes]] = {}
+
+    def keep(self) -> None:
+        """What was written, for the next request."""
+        self._body.written.clear()
+        self._body.written.update(self._used)
+
+    def written(self, entry: object) -> bytes:
+        """The bytes of one entry."""
+        found = self._body.written.get(id(entry))
+        if found is None or found[0] is not entry:
+            at = self._place(entry)
+            found = (entry, _encode(entry) if at is None else at)
+        self._used[id(entry)] = found
+        if isinstance(found[1], bytes):
+            return found[1]
+        self._after = max(self._after, found[1])
+        start, end = self._body.spans[found[1]]
+        return self._body.raw[start:end]
+
+    def _place(self, entry: object) -> int | None:
+        if self._places is None:
+            self._places = {}
+            for index in range(self._after + 1, len(self._body.spans)):
+                self._places.setdefault(_look(self._body.items[index]), []).append(index)
+        return next((at for at in self._places.get(_look(entry), ()) if at > self._after and self._body.items[at] == entry), None)
 
 
 def _look(entry: object) -> Hashable:

@@ -96,13 +96,14 @@ class Conversations:
 
         return await self._within(live, work)
 
-    def observe(self, lane: Lane, prepared: Prepared, reply: JsonObject) -> None:
-        """Take a reply in, behind the client's back; its next request waits for that."""
+    def observe(self, lane: Lane, prepared: Prepared, read: Callable[[], JsonObject | None]) -> None:
+        """Take a reply in, behind the client's back; its next request waits for that. `read` gives it, or None for one that is not whole."""
         live = self._of(lane)
 
         async def work() -> None:
             async with live.turn:
-                if live.session is prepared.session:
+                reply = read() if live.session is prepared.session else None
+                if reply is not None:
                     await prepared.session.observe(reply)
                     if not calls(lane.format, reply):
                         await prepared.session.end_turn()

@@ -13,7 +13,7 @@ from memorist.engine import Memorist
 from memorist.errors import StoreError, UsageError
 from memorist.proxy.headers import LOOPBACK
 from memorist.proxy.run import Proxy
-from memorist.proxy.upstream.run import MOST_HEADER, PIECE
+from memorist.proxy.upstream.run import MOST_HEADER
 from memorist.proxy_settings import ProxySettings
 
 BACKLOG = 500
@@ -51,13 +51,14 @@ async def serve(engine: Memorist, listening: socket.socket, settings: ProxySetti
         access_log=None,
         max_line_size=MOST_HEADER,
         max_field_size=MOST_HEADER,
-        read_bufsize=PIECE,
+        read_bufsize=1_048_576,
     )
     open_now = await asyncio.get_running_loop().create_server(server, sock=listening)
     try:
         await until.wait()
     finally:
         open_now.close()
+        server.pre_shutdown()
         await server.shutdown(END_SECONDS)
         await proxy.close()
 

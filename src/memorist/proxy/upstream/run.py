@@ -12,8 +12,8 @@ from memorist.proxy_settings import ProxySettings
 
 MOST_HEADER = 65_536
 """Bytes of one header line, in both directions: Codex tells of every workspace in one. Ours."""
-PIECE = 1_048_576
-"""Bytes of a body that are handed on at once."""
+PIECE = 131_072
+"""Bytes of a body that are handed to the system at once: what does not fit there is copied again and again. Ours, measured."""
 _AUTOMATIC = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 
@@ -37,7 +37,7 @@ class Upstream:
             auto_decompress=False,
             max_line_size=MOST_HEADER,
             max_field_size=MOST_HEADER,
-            read_bufsize=PIECE,
+            read_bufsize=1_048_576,
         )
 
     async def send(self, method: str, url: str, headers: Pairs, body: bytes | AsyncIterator[bytes] | None) -> aiohttp.ClientResponse:
