@@ -112,9 +112,9 @@ class Lanes:
             seen = about(asked.format, asked.body)
             if who.certainty == "named" or all(one is other for one, other in zip(seen, lane.about, strict=True)):
                 return lane
-            lane.about, shape = seen, shape_of(asked.format, asked.body)
+            shape = shape_of(asked.format, asked.body)
             if lane.shape == (0, 0) or lane.shape[0] == shape[0] or lane.shape[1] == shape[1]:
-                lane.shape = shape
+                lane.shape, lane.about = shape, seen
                 return lane
         return self._by_history(asked)
 
