@@ -494,7 +494,11 @@ def test_keys_are_in_no_file_and_no_log(proxied: Proxied, caplog: pytest.LogCapt
     """After requests that succeed, fail and are passed on, with the key in a header and a query: it is nowhere below the home folder, nor in the log."""
     caplog.set_level(logging.DEBUG)
     value = f"Bearer {KEY}" if header == "authorization" else KEY
-    steps: list[Step] = [Say(text="Hello."), Status(code=401, message="no such key"), Call(name="Read", input={}, usage=Usage(input=5, output=5))]
+    steps: list[Step] = [
+        Say(text="Hello."),
+        Status(code=401, message="no such key"),
+        Call(name="Read", input={}, usage=Usage(input=5, output=5)),
+    ]
     with ScriptedServer(steps) as server:
         proxy = proxied(server, token=KEY if header == "x-memorist-token" else "")
         for _ in steps:

@@ -80,7 +80,11 @@ def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Col
     if "*" not in known and (len(given_hosts) != 1 or host_name(next(iter(given_hosts))) not in known):
         return 421, "memorist's proxy does not answer to this name; see --allow-host"
     origin = headers.get("origin", "")
-    if origin.lower().startswith(("http:", "https:")) and "*" not in known and host_name(origin.partition("://")[2].partition("/")[0]) not in known:
+    if (
+        origin.lower().startswith(("http:", "https:"))
+        and "*" not in known
+        and host_name(origin.partition("://")[2].partition("/")[0]) not in known
+    ):
         return 403, "memorist's proxy does not answer pages of other sites; see --allow-host"
     if token and not hmac.compare_digest(headers.get("x-memorist-token", "").encode(), token.encode()):
         return 401, "memorist's proxy needs its token in the header x-memorist-token"
