@@ -21,8 +21,8 @@ from memorist.session_memory.sections import bodies
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
 
-AT_ONCE = 200
-"""Messages taken in before other sessions have their turn: a few milliseconds."""
+AT_ONCE = 20
+"""Messages taken in before other sessions have their turn: some milliseconds."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):

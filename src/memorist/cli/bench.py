@@ -33,6 +33,7 @@ BENCHES = {
     "context": "context",
     "manifest": "manifest",
     "spend": "spending",
+    "hook": "hook",
     "team": "team",
     "dream": "dream",
     "rollouts-stage-one": "rollouts_stage_one",
