@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -86,6 +86,10 @@ class Memorist:
         clock: Clock | None = None,
         files: Files | None = None,
     ) -> None:
+        self.environment: Mapping[str, str] = os.environ
+        """Where sessions find the folders of a user's skills (`HOME`) and the token of a team; for several users, each has its own."""
+        self.works_on_past = True
+        """Whether a session that is opened starts a worker for what is due on past ones; `memorist worker` does that work as well."""
         where = None if home is None else Path(home).expanduser().absolute()
         found = settings or load_settings(os.environ, home=where).settings
         self.settings = found if where is None else replace(found, home=str(where))
@@ -138,15 +142,14 @@ class Memorist:
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
-        opened = Session(journal, self._begun(journal, host or Host())[0])
-        self._sessions.add(opened)
+        beside, _ = self._begun(journal, host or Host())
+        self._sessions.add(opened := Session(journal, beside, self._sessions.discard))
         return opened
 
     def attend(self, session: str, *, project: str = "", format: str = "anthropic", listener: Listener | None = None) -> Attended:
         """Open a live session of an agent that memorist sees by what the agent records, as its hooks do. Raises as `open` does."""
         journal = self._journal(session, project, format, Host(), None, listener)
-        opened = Attended(journal, *self._begun(journal, Host()), gone=self._sessions.discard)
-        self._sessions.add(opened)
+        self._sessions.add(opened := Attended(journal, *self._begun(journal, Host()), gone=self._sessions.discard))
         return opened
 
     def _begun(self, journal: Journal, host: Host) -> tuple[Beside, PastShown | None]:
@@ -155,8 +158,8 @@ class Memorist:
         past = None
         if self.settings.learns_from_rollouts and not host.remote:
             past = self._past(journal)
-            if self._worker is None or ended(self._worker):
-                self._worker = start_worker(self.settings, files=self._files, clock=self._clock)
+            if self.works_on_past and (self._worker is None or ended(self._worker)):
+                self._worker = start_worker(self.settings, files=self._files, clock=self._clock, environment=self.environment)
         return Beside(journal, lambda context: self._assembly(journal, context), past), past
 
     def _past(self, journal: Journal) -> PastShown:
@@ -180,7 +183,7 @@ class Memorist:
     def _assembly(self, journal: Journal, context: HostContext) -> Assembly:
         means = AssemblyMeans(
             format=journal.named.format,
-            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context),
+            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context, environment=self.environment),
             files=self._files,
             layout=journal.layout,
             skills=self.settings.skills,
@@ -195,13 +198,13 @@ class Memorist:
     def skills(self, folder: str) -> SkillSearch:
         """The search for skills of a working folder; what it has read is kept for the next session there."""
         if folder not in self._searches:
-            self._searches[folder] = SkillSearch(places_of(Path(folder), os.environ, self.settings.home), self.settings.skills)
+            self._searches[folder] = SkillSearch(places_of(Path(folder), self.environment, self.settings.home), self.settings.skills)
         return self._searches[folder]
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
         self.flags.wait(FIRST_LOOK_SECONDS)
-        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener))
+        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener), self._sessions.discard)
         self._sessions.add(played)
         return played
 
@@ -264,7 +267,7 @@ class Memorist:
             return None
 
         def opening() -> tuple[TeamSync, Callable[[], None]]:
-            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, os.environ)
+            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, self.environment)
             own = memory.beside()
             return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
 

@@ -32,6 +32,7 @@ class MemoristCommands(Commands):
         "hook": "memorist.cli.hook:hook_command",
         "import": "memorist.cli.import_sessions:import_command",
         "install": "memorist.cli.install:install",
+        "mcp": "memorist.cli.mcp:mcp_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
         "recall": "memorist.cli.recall:recall",
