@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from memorist.cli import install
 from memorist.cli.main import commands
 from memorist.hooks.entries import EVENTS, programs
 
@@ -27,8 +28,9 @@ def said(*arguments: str) -> str:
 
 
 @pytest.fixture
-def user() -> Path:
-    """A user with settings of both agents."""
+def user(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with settings of both agents, and the extra for the MCP server."""
+    monkeypatch.setattr(install, "find_spec", lambda name: object())
     home = Path(os.environ["HOME"])
     for name, text in ((".claude/settings.json", OWN), (".claude.json", '{"projects": {}}'), (".codex/config.toml", CODEX)):
         (home / name).parent.mkdir(exist_ok=True)
@@ -152,6 +154,16 @@ def test_another_home_is_named_in_the_command(user: Path) -> None:
     assert "--home" not in usual
     assert "--home '" in other
     assert json.dumps({"MEMORIST_HOME": str(user / "other place")})[1:-1] in other
+
+
+@pytest.mark.covers("IN-2")
+def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that could not start is not put into the settings; whoever asks for it is told what is missing."""
+    monkeypatch.setattr(install, "find_spec", lambda name: None)
+
+    assert "memorist[mcp]" in said("install", "codex")
+    assert (user / ".codex" / "config.toml").read_text("utf-8") == CODEX
+    assert "memorist[mcp]" in str(run("install", "codex", "--mcp").exception)
 
 
 def test_each_tool_is_asked_for(user: Path) -> None:
