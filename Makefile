@@ -8,6 +8,8 @@ WORKERS ?= 2
 CLIENTS := build/clients
 PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
 NEWEST ?=
+# Hosts that pin what core.txt pins too, and otherwise.
+OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
@@ -103,7 +105,7 @@ lock: .venv/made  ## pin the dependencies anew
 	@$(PIP) uv
 	$(COMPILE) --group build pyproject.toml -o requirements/core.txt
 	$(COMPILE) --group dev -c requirements/core.txt pyproject.toml -o requirements/dev.txt
-	$(foreach host,$(PLUGS),$(COMPILE) --group build -c requirements/core.txt pyproject.toml requirements/plugs/tests.in requirements/plugs/$(host).in -o requirements/plugs/$(host).txt &&) true
+	$(foreach host,$(PLUGS),$(COMPILE) --group build $(if $(filter $(host),$(OWN_PINS)),,-c requirements/core.txt) pyproject.toml requirements/plugs/tests.in requirements/plugs/$(host).in -o requirements/plugs/$(host).txt &&) true
 
 clean:  ## remove everything that was made
 	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache
