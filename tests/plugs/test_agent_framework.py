@@ -9,20 +9,14 @@ from typing import Any
 
 import pytest
 
-from plugs.story import EVERYTHING, MAX_OUTPUT, MODEL, TASK, Reader, Talk, World, run_story, settings, words
+from plugs.story import EVERYTHING, MAX_OUTPUT, MODEL, Talk, World, run_story
 
 pytest.importorskip("agent_framework", reason="agent-framework-core is not installed; `make test-plugs PLUGS=agent-framework` brings it")
 
-from agent_framework import Agent, ChatContext, ChatMiddleware, Content, InMemoryHistoryProvider, Message
+from agent_framework import Agent, ChatContext, ChatMiddleware, InMemoryHistoryProvider, Message
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
-from memorist.adapters.agent_framework_messages import items_of, made, originals_of
-from memorist.adapters.attached import Attached
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Fail, Say
 
 
 class Steady(ChatMiddleware):

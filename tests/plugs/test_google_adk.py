@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plugs.story import CORRECTION, EVERYTHING, LESSON, MAX_OUTPUT, MODEL, TASK, Reader, Talk, World, run_story, settings, words
+from plugs.story import EVERYTHING, MAX_OUTPUT, MODEL, Talk, World, run_story
 
 pytest.importorskip("google.adk", reason="google-adk is not installed; `make test-plugs PLUGS=google-adk` brings it")
 
 from google.adk.agents import LlmAgent, RunConfig
 from google.adk.agents.run_config import StreamingMode
 from google.adk.apps import App
-from google.adk.apps.app import EventsCompactionConfig
 from google.adk.models.google_llm import Gemini
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
-from google.adk.tools import load_memory
 from google.genai import types
-from hypothesis import given
-from hypothesis import strategies as st
 
-from memorist.adapters.attached import Attached
-from memorist.adapters.google_adk import MemoristMemory, MemoristPlugin, MemoristSummarizer, project_of
-from memorist.adapters.google_adk_contents import Contents
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Say
+from memorist.adapters.google_adk import MemoristPlugin
 from plugs.gemini import GeminiGateway
 
 USER = {"app_name": "harbour", "user_id": "ada"}

@@ -194,10 +194,11 @@ class MemoristMemory(BaseMemoryService):
             matches = search.search(query, _FOUND_AT_MOST)
         finally:
             search.close()
+        active = {head.path for head in memory.heads() if head.status == "active"}
         entries = []
         for match in matches:
             topic, doubts = memory.shown(match.path)
-            if not doubts and topic.status == "active":
+            if not doubts and match.path in active:
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
                 entries.append(
                     MemoryEntry(id=match.path, content=content, author="memorist", custom_metadata={"description": topic.description})
