@@ -12,7 +12,6 @@ from typing import Any, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.tools import ToolRuntime
-from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.runtime import Runtime
@@ -21,7 +20,9 @@ from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.langchain_messages import item_of, messages_of, reply_of
 from memorist.adapters.originals import Originals
+from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
+from memorist.errors import FormatError
 from memorist.fetching import FETCH_NAME, fetch_tool
 from memorist.session_memory.trigger import Host
 
@@ -67,8 +68,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = talk.prepare_mapped(mapped.body, mapped.back, request)
         try:
             response = handler(prepared)
-        except ContextOverflowError:
-            again = talk.recover_mapped(mapped.back)
+        except Exception as error:
+            again = talk.recover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
             response = handler(again)
@@ -83,8 +84,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = await talk.aprepare_mapped(mapped.body, mapped.back, request)
         try:
             response = await handler(prepared)
-        except ContextOverflowError:
-            again = await talk.arecover_mapped(mapped.back)
+        except Exception as error:
+            again = await talk.arecover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
             response = await handler(again)
@@ -156,6 +157,9 @@ def _name(request: ModelRequest[Any]) -> str:
 
 
 def _reply(response: object) -> AIMessage:
-    """The model's own message of a response; beside it may stand what LangChain made of a structured answer."""
+    """The model's own message of a response; beside it may stand what LangChain made of a structured answer. Raises FormatError where there is none."""
     result = [response] if isinstance(response, AIMessage) else getattr(response, "result", [])
-    return next(message for message in result if isinstance(message, AIMessage))
+    for message in result:
+        if isinstance(message, AIMessage):
+            return message
+    raise FormatError("a response of LangChain holds a message of the model")

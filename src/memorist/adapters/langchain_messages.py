@@ -35,7 +35,9 @@ def item_of(message: BaseMessage) -> JsonObject:
         case ChatMessage():
             return {"role": message.role, "content": _content(message.content)}
         case _:
-            return {"role": "user", "content": _content(message.content)}
+            # What a middleware wrote, such as a summary, is not the person's word.
+            role = "developer" if message.additional_kwargs.get("lc_source") else "user"
+            return {"role": role, "content": _content(message.content)}
 
 
 def _assistant(message: AIMessage) -> JsonObject:
