@@ -27,9 +27,10 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.chat_items import FORMAT, text_of, too_long
+from memorist.adapters.chat_items import FORMAT, text_of
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.google_adk_contents import Contents
+from memorist.adapters.refusals import says_too_long
 from memorist.compaction.result import Strategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
@@ -115,7 +116,7 @@ class MemoristPlugin(BasePlugin):
     async def on_model_error_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> None:
         """A refusal as too long makes the next request smaller. The error itself stays ADK's to tell."""
         del llm_request
-        if too_long(error):
+        if says_too_long(error):
             await self._conversation(callback_context).arecover()
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
