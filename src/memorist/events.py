@@ -224,6 +224,14 @@ class DreamFailed(Struct, frozen=True, tag="dream_failed"):
     why: str
 
 
+class AdapterFailed(Struct, frozen=True, tag="adapter_failed"):
+    """memorist failed at a point where a plug calls it, and the host went on without. Told to the listener; no session may be open to write it down."""
+
+    session: str
+    point: str
+    error: str
+
+
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
     """The session ended, with everything written."""
 
@@ -256,6 +264,7 @@ Event = (
     | MagicDocForgotten
     | Dreamed
     | DreamFailed
+    | AdapterFailed
     | SessionClosed
 )
 

@@ -243,6 +243,11 @@ class Recall:
             names = chosen(receipt.said, left, settings.limit)
             self._show([Pick(name, 1.0, "chosen by the model") for name in names], message, heads)
 
+    async def chosen(self) -> None:
+        """Wait for a model that chooses."""
+        if self._asking is not None:
+            await asyncio.gather(self._asking, return_exceptions=True)
+
     def ready(self) -> tuple[Message, ...]:
         """What is to be shown now, once; empty while a choice is under way."""
         found, self._ready = tuple(self._ready), []

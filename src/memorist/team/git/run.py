@@ -55,7 +55,7 @@ class _Tree(Struct, frozen=True, kw_only=True):
 class GitRemote:
     """One team's branch. Raises SettingsError for an address, branch or folder that cannot be used."""
 
-    def __init__(self, mirror: Path, branch: Branch) -> None:
+    def __init__(self, mirror: Path, branch: Branch, environment: Mapping[str, str] | None = None) -> None:
         if not _BRANCH.match(branch.branch) or not _FOLDER.match(branch.folder) or ".." in branch.folder:
             raise SettingsError(
                 f"{branch.branch!r} with the folder {branch.folder!r} is no place on a branch: use letters, digits, dashes and slashes"
@@ -64,6 +64,7 @@ class GitRemote:
             raise SettingsError("the address of a Git remote is a URL or a path")
         self._mirror = mirror
         self._branch = branch
+        self._environment = os.environ if environment is None else environment
         self._texts: dict[str, str] = {}
         """Blob id to shared text."""
         self._there: dict[str, str] = {}
@@ -266,7 +267,7 @@ class GitRemote:
         """Run Git without hooks, questions, or another repository's surroundings, within the time limit."""
         place = ("--git-dir", str(self._mirror)) if inside else ()
         command = ["git", *place, "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", *words]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+        environment = {name: value for name, value in self._environment.items() if not name.startswith("GIT_") or name in _KEPT}
         environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS, "LC_ALL": "C"}
         try:
             running = subprocess.Popen(
