@@ -47,4 +47,4 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
 
     assert isinstance(said.exception, UsageError)
     assert "pip install 'memorist[mcp]'" in str(said.exception)
-    assert importlib.import_module("mcp")
+    assert importlib.import_module("mcp").__name__ == "mcp"
