@@ -82,7 +82,7 @@ FORCE:
 
 test-plugs/%: build/plugs/%$(if $(NEWEST),-newest)/made
 	@build/plugs/$*$(if $(NEWEST),-newest)/bin/python -m pip list --disable-pip-version-check 2>/dev/null | grep -iE "^($$(sed 's/\[.*//; s/[<>=].*//' requirements/plugs/$*.in | tr '\n' '|')memorist) "
-	build/plugs/$*$(if $(NEWEST),-newest)/bin/python -m pytest -q tests/plugs/test_$(subst -,_,$*).py
+	build/plugs/$*$(if $(NEWEST),-newest)/bin/python -m pytest -q tests/plugs/test_$(subst -,_,$*).py $(if $(wildcard docs/plugs/$*.md),tests/test_docs.py -k "test_$(subst -,_,$*) or $*.md")
 
 test-plugs: $(addprefix test-plugs/,$(PLUGS))  ## run each plug with its host's real package (PLUGS="langchain …" for some, NEWEST=1 for the newest releases)
 

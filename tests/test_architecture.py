@@ -40,6 +40,7 @@ ORDER = [
     "magic_docs",
     "flags",
     "hook_settings",
+    "proxy_settings",
     "settings",
     "configuration",
     "model_limits",
@@ -66,8 +67,9 @@ ORDER = [
     "resting",
     "tenants",
     "mcp_server",
-    "adapters",
     "hooks",
+    "proxy",
+    "adapters",
     "testing",
     "replay",
     "bench",
@@ -272,6 +274,7 @@ def test_a_command_is_only_ever_called_through_the_program() -> None:
     alone = [
         f"{path.name}: {ast.unparse(call.args[0])}"
         for path in tests.rglob("*.py")
+        if "click.testing" in path.read_text("utf-8")  # other things are invoked too
         for call in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "invoke" and call.args
         if ast.unparse(call.args[0]) != "commands"

@@ -104,17 +104,18 @@ class Reader:
     """The model of the story: it asks for page after page, two at once somewhere, and says what it was asked to."""
 
     def __init__(self, pages: int = PAGES) -> None:
-        self._left = list(range(1, pages + 1))
+        self.left = list(range(1, pages + 1))
+        """Pages that were not asked for yet."""
 
     def __call__(self, request: Request) -> Step:
         said = words(request.body)
-        if LATER in said or (CORRECTION in said and not self._left):
+        if LATER in said or (CORRECTION in said and not self.left):
             return Say(text="I will.")
-        if not self._left:
+        if not self.left:
             return Say(text=f"The ship Marigold-{PAGES} came last.")
-        count = 2 if self._left[0] == BOTH and len(self._left) > 1 else 1
-        calls = tuple(Call(name=TOOL, input={"number": number}) for number in self._left[:count])
-        del self._left[:count]
+        count = 2 if self.left[0] == BOTH and len(self.left) > 1 else 1
+        calls = tuple(Call(name=TOOL, input={"number": number}) for number in self.left[:count])
+        del self.left[:count]
         return calls[0] if count == 1 else Many(parts=calls)
 
 

@@ -12,7 +12,6 @@ from typing import Any, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.tools import ToolRuntime
-from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.runtime import Runtime
@@ -21,12 +20,11 @@ from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.langchain_messages import item_of, messages_of, reply_of
 from memorist.adapters.originals import Originals
+from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
+from memorist.errors import FormatError
 from memorist.fetching import FETCH_NAME, fetch_tool
 from memorist.session_memory.trigger import Host
-
-NOTHING = "Nothing has this id."
-"""What the fetch tool says to an id that is not known."""
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do."""
@@ -67,8 +65,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = talk.prepare_mapped(mapped.body, mapped.back, request)
         try:
             response = handler(prepared)
-        except ContextOverflowError:
-            again = talk.recover_mapped(mapped.back)
+        except Exception as error:
+            again = talk.recover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
             response = handler(again)
@@ -83,8 +81,8 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = await talk.aprepare_mapped(mapped.body, mapped.back, request)
         try:
             response = await handler(prepared)
-        except ContextOverflowError:
-            again = await talk.arecover_mapped(mapped.back)
+        except Exception as error:
+            again = await talk.arecover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
             response = await handler(again)
@@ -115,10 +113,10 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _fetch_tool(self) -> BaseTool:
         def fetch(id: str, runtime: ToolRuntime) -> str:
-            return self._talk(runtime, runtime.state["messages"]).fetch(id) or NOTHING
+            return self._talk(runtime, runtime.state["messages"]).fetched(id)
 
         async def afetch(id: str, runtime: ToolRuntime) -> str:
-            return await self._talk(runtime, runtime.state["messages"]).afetch(id) or NOTHING
+            return await self._talk(runtime, runtime.state["messages"]).afetched(id)
 
         description = fetch_tool("openai_chat")["function"]["description"]
         return StructuredTool.from_function(fetch, afetch, name=FETCH_NAME, description=description)
@@ -156,6 +154,9 @@ def _name(request: ModelRequest[Any]) -> str:
 
 
 def _reply(response: object) -> AIMessage:
-    """The model's own message of a response; beside it may stand what LangChain made of a structured answer."""
+    """The model's own message of a response; beside it may stand what LangChain made of a structured answer. Raises FormatError where there is none."""
     result = [response] if isinstance(response, AIMessage) else getattr(response, "result", [])
-    return next(message for message in result if isinstance(message, AIMessage))
+    for message in result:
+        if isinstance(message, AIMessage):
+            return message
+    raise FormatError("a response of LangChain holds a message of the model")

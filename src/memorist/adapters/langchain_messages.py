@@ -35,7 +35,9 @@ def item_of(message: BaseMessage) -> JsonObject:
         case ChatMessage():
             return {"role": message.role, "content": _content(message.content)}
         case _:
-            return {"role": "user", "content": _content(message.content)}
+            # What a middleware wrote, such as a summary, is not the person's word.
+            role = "developer" if message.additional_kwargs.get("lc_source") else "user"
+            return {"role": role, "content": _content(message.content)}
 
 
 def _assistant(message: AIMessage) -> JsonObject:
@@ -71,11 +73,9 @@ def _part(part: dict[str, Any]) -> JsonObject:
     kind = str(part.get("type", ""))
     if kind in _TEXTS and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    link = _picture(part) if kind == "image" else None
-    if link is not None:
-        return {"type": "image_url", "image_url": {"url": link}}
-    plain: JsonObject = msgspec.json.decode(_ENCODE({**part, "type": kind}))  # what is no JSON becomes its text
-    return plain
+    plain: JsonObject = msgspec.json.decode(_ENCODE({**part, "type": kind}))  # bytes become base64, and what is no JSON its text
+    link = _picture(plain) if kind == "image" else None
+    return plain if link is None else {"type": "image_url", "image_url": {"url": link}}
 
 
 def _picture(part: dict[str, Any]) -> str | None:

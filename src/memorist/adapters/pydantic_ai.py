@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest
+from pydantic_ai.exceptions import RetryModelRequest
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
@@ -21,14 +21,12 @@ from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.originals import Originals
 from memorist.adapters.pydantic_ai_messages import Piece, made, messages_of, pieces_of, reply_of
+from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
 from memorist.fetching import FETCH_NAME, fetch_tool
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do."""
-
-NOTHING = "Nothing has this id."
-"""What the fetch tool says to an id that is not known."""
 
 
 class MemoristCapability(AbstractCapability[Any]):
@@ -72,7 +70,7 @@ class MemoristCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """A request that was too long is sent again, smaller, once."""
         del ctx
-        if isinstance(error, ModelContextWindowExceededError) and request_context.attempt == 1:
+        if request_context.attempt == 1 and says_too_long(error):
             raise RetryModelRequest from error
         raise error
 
@@ -95,7 +93,7 @@ class MemoristCapability(AbstractCapability[Any]):
             return None
 
         async def fetch(ctx: RunContext[Any], id: str) -> str:
-            return await self._of(ctx).afetch(id) or NOTHING
+            return await self._of(ctx).afetched(id)
 
         tools: FunctionToolset[Any] = FunctionToolset()
         tools.add_function(fetch, name=FETCH_NAME, description=fetch_tool("openai_chat")["function"]["description"])

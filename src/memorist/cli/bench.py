@@ -27,6 +27,7 @@ BENCHES = {
     "carryover": "carryover",
     "cache": "cache",
     "prepare": "preparing",
+    "proxy": "proxy",
     "recall": "recall",
     "extract": "extract",
     "secrets": "secrets",
