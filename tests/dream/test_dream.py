@@ -28,7 +28,7 @@ from memorist.dream.settings import DreamSettings
 from memorist.dream.writing.run import journal_of
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import Dreamed, DreamFailed, MemoryChanged
-from memorist.forks.spec import ForkLimits
+from memorist.forks.spec import ForkLimits, Outcome
 from memorist.formats.recorded import Head
 from memorist.ports import Request
 from memorist.store.files import DiskFiles, refusal
@@ -158,7 +158,9 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
     assert "fine-1.md" not in world.paths()
     assert len([each for each in world.memory.folder.history.log() if each.why.actor == "dream"]) == 1
     assert done.said.endswith("Two things.")
-    assert [receipt.files for receipt in world.receipts] == [()]
+    (receipt,) = world.receipts
+    assert receipt.outcome is Outcome.CHANGED
+    assert [(Path(file.path).name, file.after is None) for file in receipt.files] == [("fine-0.md", False), ("fine-1.md", True)]
 
 
 @pytest.mark.covers("DR-4", "SF-2")
@@ -177,6 +179,7 @@ async def test_a_model_neither_deletes_nor_rewrites_what_the_person_stated(world
     done = await world.dream(model(answer)).dream("asked for", ())
 
     assert not done.change
+    assert [(receipt.outcome, receipt.files) for receipt in world.receipts] == [(Outcome.UNCHANGED, ())]
     assert {path for _, path, _ in done.waiting} == {"pnpm.md", "tabs.md"}
     assert (world.body("pnpm.md"), world.body("tabs.md")) == ("Always use pnpm.", "Always use tabs.")
 
@@ -226,6 +229,38 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     joined = data(" ".join(" ".join(f"w{number}x{word}" for word in range(40)) for number in range(4)), name="all")
     assert not made({**gone, "all.md": (None, joined)}, before, own).refused
     assert len(made({"x.md": (None, b"new")}, {}, own).changes) == 1
+
+
+@pytest.mark.covers("DR-4", "FK-8")
+@pytest.mark.parametrize("case", ["dry run", "refused whole", "changed meanwhile", "disk refuses"])
+async def test_a_dreams_receipt_claims_no_change_of_which_nothing_was_written(
+    world: World, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the fork left in its copy: a dry run, more than a dream may, a file that somebody else wrote meanwhile, a disk that is full."""
+    messy(world)
+
+    def answer(text: str) -> str:
+        paths = named(text)
+        if case == "changed meanwhile":
+            world.put("fine-0.md", data("Desk 0 is open at night.", name="fine-0"), actor="user")
+        if case == "refused whole":
+            return "\n\n".join(f'<write path="{path}">\nretired: away\n</write>' for path in paths)
+        return rewrite(next(path for path in paths if path.endswith("fine-0.md")), "Desk 0 answers for parts 0 and 7.")
+
+    if case == "disk refuses":
+        monkeypatch.setattr("memorist.dream.run.carry_out", full)
+    run = world.dream(model(answer)).dream("asked for", (), dry_run=case == "dry run")
+    if case == "disk refuses":
+        with pytest.raises(StoreError):
+            await run
+    else:
+        await run
+
+    assert [(receipt.outcome, receipt.files, receipt.requests) for receipt in world.receipts] == [(Outcome.UNCHANGED, (), 1)]
+
+
+def full(*_: object, **__: object) -> None:
+    raise StoreError("the disk is full")
 
 
 @pytest.mark.covers("DR-2", "DR-4")

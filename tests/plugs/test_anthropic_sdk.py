@@ -142,8 +142,7 @@ def ask(client: Any, *messages: Any, **given: Any) -> Any:
 
 
 def following(plug: MemoristMiddleware, session: str | None = None) -> Any:
-    talk = plug.of("anthropic", session)
-    assert talk is not None
+    talk = plug.conversation(session or "")
     assert talk.session is not None
     return talk.session.following
 
@@ -266,10 +265,10 @@ def test_a_history_that_the_provider_keeps_passes_as_it_is(plug: MemoristMiddlew
 
 @pytest.mark.covers("IN-1")
 def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristMiddleware) -> None:
-    """By `conversation`, and to none within `apart`; both hold for the task that entered them."""
+    """By `within`, and to none within `apart`; both hold for the task that entered them."""
 
     async def talk(client: Any, name: str) -> None:
-        with plug.conversation(name):
+        with plug.within(name):
             history: list[Any] = []
             for number in range(3):
                 history.append({"role": "user", "content": f"{name} {number}"})

@@ -141,7 +141,7 @@ def test_branches_and_rewritten_histories_are_conversations_of_their_own() -> No
 def test_a_side_request_about_a_conversation_is_not_mixed_into_it() -> None:
     """Other instructions and no tools: passed on. Other instructions and other tools: a conversation of its own. Changed tools alone: the same."""
     client = Client(made())
-    shape = {"system": "You code.", "tools": TOOLS}
+    shape: dict[str, Any] = {"system": "You code.", "tools": TOOLS}
     first = client.ask([user("Fix it.")], "Fixed.", **shape)
     more = [user("Fix it."), assistant("Fixed."), user("Next.")]
 

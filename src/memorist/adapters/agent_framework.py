@@ -29,9 +29,10 @@ from agent_framework.exceptions import ChatClientException
 
 from memorist.adapters.agent_framework_messages import made, originals_of, reply
 from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.chat_items import FORMAT, too_long
+from memorist.adapters.chat_items import FORMAT
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.originals import Originals
+from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
@@ -107,7 +108,7 @@ class _Calls(ChatMiddleware):
         try:
             await call_next()
         except ChatClientException as error:
-            smaller = await self._conversation.arecover_mapped(mapped.back) if too_long(error) else None
+            smaller = await self._conversation.arecover_mapped(mapped.back) if says_too_long(error) else None
             if smaller is None:
                 raise
             context.messages = smaller

@@ -109,9 +109,3 @@ def calls_in(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
         except msgspec.DecodeError:
             arguments = body.get("arguments")
         yield str(call.get("id", "")), str(body.get("name", "")), arguments if isinstance(arguments, dict) else {"input": arguments}
-
-
-def too_long(error: BaseException) -> bool:
-    """Whether a provider says with this error that the request is larger than its window: hosts hand on its words, and few a class of their own."""
-    said = f"{error} {error.__cause__ or ''}".casefold()
-    return any(words in said for words in ("context_length_exceeded", "context length", "prompt is too long", "input token count"))

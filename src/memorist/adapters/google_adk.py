@@ -27,9 +27,10 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.chat_items import FORMAT, text_of, too_long
+from memorist.adapters.chat_items import FORMAT, text_of
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.google_adk_contents import Contents
+from memorist.adapters.refusals import says_too_long
 from memorist.compaction.result import Strategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
@@ -115,7 +116,7 @@ class MemoristPlugin(BasePlugin):
     async def on_model_error_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> None:
         """A refusal as too long makes the next request smaller. The error itself stays ADK's to tell."""
         del llm_request
-        if too_long(error):
+        if says_too_long(error):
             await self._conversation(callback_context).arecover()
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -194,10 +195,11 @@ class MemoristMemory(BaseMemoryService):
             matches = search.search(query, _FOUND_AT_MOST)
         finally:
             search.close()
+        active = {head.path for head in memory.heads() if head.status == "active"}
         entries = []
         for match in matches:
             topic, doubts = memory.shown(match.path)
-            if not doubts and topic.status == "active":
+            if not doubts and match.path in active:
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
                 entries.append(
                     MemoryEntry(id=match.path, content=content, author="memorist", custom_metadata={"description": topic.description})

@@ -10,8 +10,9 @@ Hermes keeps a history of its own and replaces it by what the context engine giv
 from __future__ import annotations
 
 import copy
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -22,15 +23,17 @@ from agent.memory_provider import MemoryProvider
 from memorist.adapters.attached import Attached, EngineArguments
 from memorist.adapters.chat_items import FORMAT, reply_of
 from memorist.adapters.conversation import Conversation
-from memorist.adapters.hermes_shared import Shared, added, request_of, wire_of
+from memorist.adapters.hermes_shared import Shared, added, wire_of
 from memorist.adapters.originals import Originals
 from memorist.core.messages import JsonObject
-from memorist.errors import MemoristError, NothingToDo
+from memorist.errors import MemoristError
 from memorist.fetching import FETCH_NAME, fetch_tool
 from memorist.model_limits import limits_of
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What both together do in this host."""
+
+_log = logging.getLogger("memorist.adapters")
 
 _ENGINE_SHARE = 0.75
 """Share of the context length that Hermes never lets a conversation pass; the default of `ContextEngine.threshold_percent`."""
@@ -39,7 +42,8 @@ _ENGINE_SHARE = 0.75
 class MemoristMemoryProvider(MemoryProvider):
     """Recall before a turn, notes and extraction after it.
 
-    Of a turn with many calls memorist hears at its end, and recalls at its start: Hermes shows its provider no single call.
+    Hermes asks its provider once for each turn, before it begins. Where the plug-in is enabled too, memorist hears of each call of the model by hooks,
+    so that notes are taken while a long turn runs; else it hears of a turn at its end.
     """
 
     reaches = frozenset({"notes", "recall", "extraction"})
@@ -47,8 +51,6 @@ class MemoristMemoryProvider(MemoryProvider):
     def __init__(self, shared: Shared | None = None) -> None:
         self.shared = shared or Shared()
         self.session = ""
-        self._model = ""
-        self._history: list[JsonObject] = []
         self._shown: set[str] = set()
         self._writes = True
 
@@ -71,8 +73,11 @@ class MemoristMemoryProvider(MemoryProvider):
         """What memorist would show the model with this message: the index of memories once, and those that bear on it."""
         if not query or not self._writes:
             return ""
-        given = [*self._history, {"role": "user", "content": query}]
-        sent = self._conversation(session_id).prepare({"model": self._model, "messages": given})
+        session = session_id or self.session
+        given = self.shared.history(session)
+        if not given or given[-1].get("role") != "user":
+            given = [*given, {"role": "user", "content": query}]
+        sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
         new = [text for text in added(given, sent["messages"]) if text not in self._shown]
         self._shown.update(new)
         return "\n\n".join(new)
@@ -80,26 +85,21 @@ class MemoristMemoryProvider(MemoryProvider):
     def on_turn_start(self, turn_number: int, message: str, **kwargs: object) -> None:
         """Learn which model is used."""
         del turn_number, message
-        self._model = str(kwargs.get("model") or self._model)
+        self.shared.model = str(kwargs.get("model") or self.shared.model)
 
     def sync_turn(
         self, user_content: str, assistant_content: str, *, session_id: str = "", messages: list[dict[str, Any]] | None = None
     ) -> None:
-        """Take in a turn that is over, from the whole history where Hermes gives it."""
+        """A turn is over. It is taken in now, from the whole history where Hermes gives it, unless its calls were told one by one."""
+        session = session_id or self.session
         if not self._writes:
             return
-        said = [{"role": "user", "content": user_content}, {"role": "assistant", "content": assistant_content}]
-        history = [*self._history, *said] if messages is None else request_of(messages, "")["messages"]
-        self._take_in(history, session_id)
-
-    def _take_in(self, history: list[JsonObject], session_id: str) -> None:
-        self._history = history
-        conversation = self._conversation(session_id)
-        if history and history[-1].get("role") == "assistant":
-            conversation.prepare({"model": self._model, "messages": history[:-1]})
-            conversation.observe(reply_of([history[-1]]))
-        else:
-            conversation.prepare({"model": self._model, "messages": history})
+        conversation = self._conversation(session)
+        if not self.shared.hears(session):
+            said = [{"role": "user", "content": user_content}, {"role": "assistant", "content": assistant_content}]
+            *before, last = self.shared.keep(session, messages or [*self.shared.history(session), *said])
+            conversation.prepare({"model": self.shared.model, "messages": before})
+            conversation.observe(reply_of([last]))
         conversation.end_turn()
 
     def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
@@ -115,7 +115,7 @@ class MemoristMemoryProvider(MemoryProvider):
         if kwargs.get("reason") == "compression" and not reset:
             self.shared.goes_on(parent_session_id or self.session, new_session_id)
         elif new_session_id != self.session:
-            self._history, self._shown = [], set()
+            self._shown = set()
             self.shared.began(new_session_id, str(kwargs.get("hermes_home", "")))
         self.session = new_session_id
 
@@ -133,14 +133,13 @@ class MemoristMemoryProvider(MemoryProvider):
 
 
 class MemoristEngine(ContextEngine):
-    """Compaction by memorist in the place of Hermes' own, and a tool by which the model fetches back what was cut."""
+    """Compaction by memorist in the place of Hermes' own."""
 
     reaches = frozenset({"notes", "compaction"})
 
     def __init__(self, shared: Shared | None = None) -> None:
         self.shared = shared or Shared()
         self.session = ""
-        self._model = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
         """Hermes copies the engine for each agent; the copies share what holds files and threads."""
@@ -157,7 +156,7 @@ class MemoristEngine(ContextEngine):
     ) -> None:
         """The model and its window. The threshold is memorist's, or Hermes' where that is lower."""
         del base_url, api_key, provider, api_mode
-        self._model = model
+        self.shared.model = model
         self.context_length = context_length
         own = limits_of({"model": model}, self.shared.attached.engine.settings).auto
         self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
@@ -181,21 +180,31 @@ class MemoristEngine(ContextEngine):
         memory_context: str = "",
     ) -> list[dict[str, Any]]:
         """The history to go on with; Hermes' own message wherever memorist changed nothing. The same list where nothing came of it."""
-        del current_tokens, force
-        given = Originals((message, [wire_of(message)]) for message in messages)
-        request: JsonObject = {"model": self._model, "messages": given.items}
+        del current_tokens
         conversation = self.shared.conversation(self.session)
-        sent = conversation.prepare(request)
-        if len(sent["messages"]) >= len(messages):
+        given: Originals[dict[str, Any]] = Originals()
+
+        def make() -> JsonObject:
+            for message in messages:
+                given.add(message, [wire_of(message)])
+            return {"model": self.shared.model, "messages": given.items}
+
+        def back(sent: JsonObject) -> list[dict[str, Any]]:
+            return given.back(sent["messages"], lambda items: [dict(item) for item in items])
+
+        smaller = conversation.prepare_mapped(make, back, messages)
+        if _same(smaller, messages) and (focus_topic or force):
             try:
                 conversation.compact("\n\n".join(filter(None, (focus_topic, memory_context))))
-            except (NothingToDo, MemoristError):
-                return messages
-            sent = conversation.prepare(request)
-        if sent is request:
-            return messages
-        self.compression_count += 1
-        return given.back(sent["messages"], lambda items: [dict(item) for item in items])
+            except MemoristError as error:
+                _log.warning("memorist could not make the conversation %r smaller: %s", self.session, error)
+            smaller = conversation.prepare_mapped(lambda: {"model": self.shared.model, "messages": given.items}, back, messages)
+        elif _same(smaller, messages):
+            smaller = conversation.recover_mapped(back) or messages
+        if not _same(smaller, messages):
+            self.compression_count += 1
+            self.shared.keep(self.session, smaller)
+        return smaller
 
     def on_session_start(self, session_id: str, **kwargs: object) -> None:
         """A session begins, or goes on under another id after a compaction."""
@@ -206,8 +215,8 @@ class MemoristEngine(ContextEngine):
         self.session = session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
-        """The tool that fetches back what was cut."""
-        return [dict(fetch_tool(FORMAT)["function"])]
+        """The tool that fetches back what was cut, where it was asked for."""
+        return [dict(fetch_tool(FORMAT)["function"])] if self.shared.fetch else []
 
     def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: object) -> str:
         """Answer the model that fetches something back."""
@@ -221,6 +230,10 @@ class MemoristEngine(ContextEngine):
         return msgspec.json.encode({"error": "there is nothing of that id"} if text is None else {"text": text}).decode()
 
 
+def _same(messages: Sequence[object], others: Sequence[object]) -> bool:
+    return len(messages) == len(others) and all(one is other for one, other in zip(messages, others, strict=True))
+
+
 _known: dict[tuple[object, ...], Shared] = {}
 """What is shared, by its options: Hermes loads a plug-in's file once for the provider and once for the engine."""
 
@@ -229,24 +242,30 @@ Registry = object
 
 
 def plugin(
-    *, project: str | Path | None = None, attached: Attached | None = None, **engine: Unpack[EngineArguments]
+    *, project: str | Path | None = None, fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
 ) -> Callable[[Registry], None]:
     """A `register` for a plug-in of Hermes. Called again with the same options, as Hermes does, it shares one engine.
 
     Args:
         project: folder that memories belong to; without it they belong to Hermes' profile, or to the user of a gateway.
+        fetch: offer the model a tool that fetches back what was taken out.
         attached: an engine to share; without it the arguments of `Memorist` make one, when Hermes first needs it.
     """
-    key = (str(project), id(attached), os.environ.get("MEMORIST_HOME"), repr(sorted(engine.items(), key=lambda item: item[0])))
+    key = (str(project), fetch, id(attached), os.environ.get("MEMORIST_HOME"), repr(sorted(engine.items(), key=lambda item: item[0])))
 
     def register(context: Registry) -> None:
         if key not in _known:
-            _known[key] = Shared(project=project, attached=attached, **engine)
+            _known[key] = Shared(project=project, fetch=fetch, attached=attached, **engine)
         shared = _known[key]
         for offer, make in (("register_memory_provider", MemoristMemoryProvider), ("register_context_engine", MemoristEngine)):
             take = getattr(context, offer, None)
             if take is not None:
                 take(make(shared))
+        hook = getattr(context, "register_hook", None)
+        if hook is not None:
+            hook("pre_llm_call", shared.begin_turn)
+            hook("pre_api_request", shared.call)
+            hook("post_api_request", shared.answer)
 
     return register
 

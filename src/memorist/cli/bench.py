@@ -34,6 +34,7 @@ BENCHES = {
     "context": "context",
     "manifest": "manifest",
     "spend": "spending",
+    "hook": "hook",
     "team": "team",
     "dream": "dream",
     "rollouts-stage-one": "rollouts_stage_one",

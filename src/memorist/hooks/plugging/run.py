@@ -32,6 +32,7 @@ from memorist.hooks.event import Client
 from memorist.ports import Files
 
 RECORD = "installed.json"
+AGENTS_FOLDERS = (".claude", ".codex")
 MOST_BYTES = 64 * 1024 * 1024
 """Larger than any settings file; Claude Code's own, which also holds its histories, grows to some megabytes."""
 
@@ -167,8 +168,9 @@ class Plugging:
             if self._files.read(change.path) != change.before:
                 raise WriteConflict(f"{change.path} was changed just now; look at it and try again")
             self._files.remove(change.path)
-            with contextlib.suppress(OSError):
-                change.path.parent.rmdir()  # only an empty folder goes
+            if change.path.parent.name in AGENTS_FOLDERS:
+                with contextlib.suppress(OSError):
+                    change.path.parent.rmdir()  # only an empty one goes
         elif change.before is not None and change.after is not None and change.before != change.after:
             self._files.write(change.path, change.after, expect=change.before)
         records = self.records()
