@@ -142,8 +142,8 @@ def test_what_a_user_said_to_one_session_is_shown_to_the_next_one_of_the_project
 @pytest.mark.timeout(200)
 @pytest.mark.covers("IN-3")
 def test_a_subagent_has_a_session_of_its_own_and_a_summary_is_no_turn(claude_program: Path, tmp_path: Path) -> None:
-    """Claude Code sends both under its session's id. Each request's words stand in the transcript of the agent that said them; its request for a summary is
-    passed on and in none; what follows it is the main session again.
+    """Claude Code sends both under its session's id. What is said stands in the transcript of the agent that said it; the request for a summary stands in
+    none, and what follows it is the main session again.
     """
 
     def delegates(request: Any) -> Step:
@@ -158,7 +158,7 @@ def test_a_subagent_has_a_session_of_its_own_and_a_summary_is_no_turn(claude_pro
         return Say(text="The main one is done.")
 
     with ScriptedServer(delegates) as server, before(server, tmp_path / "home", 200_000) as proxy:
-        agent = ClaudeCode(claude_program, tmp_path / "agent", Through(proxy.url))
+        agent = Made("claude", claude_program, tmp_path).before(proxy.url)
         for words in ("Please delegate.", "/compact", "Thanks."):
             agent.ask(words)
         proxy.close()
@@ -179,7 +179,7 @@ def test_a_subagent_has_a_session_of_its_own_and_a_summary_is_no_turn(claude_pro
 def test_the_compaction_of_codex_is_passed_on_and_its_session_goes_on(codex_program: Path, tmp_path: Path) -> None:
     """The agent is told a usage past its limit and compacts: that request is no turn, and what it sends afterwards is the same session."""
     with ScriptedServer(stories.CODEX_FULL_STEPS) as server, before(server, tmp_path / "home", 200_000) as proxy:
-        agent = Codex(codex_program, tmp_path / "agent", Through(proxy.url))
+        agent = Made("codex", codex_program, tmp_path).before(proxy.url)
         for words in stories.ASKED_AROUND:
             agent.ask(words)
         proxy.close()
