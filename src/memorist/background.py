@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,9 +21,10 @@ START_SECONDS = 1_800.0
 MODULE = ("-m", "memorist", "worker", "--once", "--settings-from-stdin")
 
 
-def start_worker(settings: Settings, *, files: Files, clock: Clock) -> int | None:
-    """Start a worker that does what is due and ends, with these settings; gives its process id, or None where one was started lately.
+def start_worker(settings: Settings, *, files: Files, clock: Clock, environment: Mapping[str, str] | None = None) -> int | None:
+    """Start a worker that does what is due and ends, with these settings and variables (None: this process's).
 
+    Gives its process id, or None where one was started lately.
     It outlives this process. A system that refuses starts none; the next session tries again.
     """
     layout = Layout(Path(settings.home).expanduser().absolute())
@@ -36,17 +38,17 @@ def start_worker(settings: Settings, *, files: Files, clock: Clock) -> int | Non
         return None
     with contextlib.suppress(StoreError, OSError):
         files.write(mark, str(now).encode())
-        return _start(msgspec.json.encode(settings))
+        return _start(msgspec.json.encode(settings), os.environ if environment is None else environment)
     return None
 
 
-def _start(settings: bytes) -> int:
+def _start(settings: bytes, environment: Mapping[str, str]) -> int:
     """The settings go through a pipe: keys of environment variables are inherited, and nothing is written down."""
     reading, writing = os.pipe()
     try:
         quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         actions = [(os.POSIX_SPAWN_DUP2, reading, 0), (os.POSIX_SPAWN_DUP2, quiet, 1), (os.POSIX_SPAWN_DUP2, quiet, 2)]
-        process = os.posix_spawn(sys.executable, [sys.executable, *MODULE], dict(os.environ), file_actions=actions, setpgroup=0)
+        process = os.posix_spawn(sys.executable, [sys.executable, *MODULE], dict(environment), file_actions=actions, setpgroup=0)
         os.close(quiet)
     finally:
         os.close(reading)

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from memorist.errors import SettingsError
-from memorist.settings import Layer, Resolved, environment_layer, resolve
+from memorist.settings import Layer, Resolved, Settings, environment_layer, resolve
 
 PROJECT_FILE = Path(".memorist") / "config.toml"
 
@@ -30,6 +33,34 @@ def load_settings(
     if project is not None:
         layers.append(_file_layer(project / PROJECT_FILE, project=True))
     return resolve([layer for layer in layers if layer] + [from_environment, from_caller])
+
+
+def shareable(settings: Settings) -> Settings:
+    """Settings that all tenants may share. Raises SettingsError for those that would lead them into one place."""
+    if settings.state != "sqlite":
+        raise SettingsError(
+            'tenants would share past sessions in one state database; set state = "sqlite", or another one in each tenant\'s config.toml'
+        )
+    if settings.auto_memory.directory:
+        raise SettingsError("tenants cannot share auto_memory.directory; leave it out, or set another one in each tenant's config.toml")
+    return settings
+
+
+def own_settings(shared: Settings, home: Path) -> Settings:
+    """The settings of one home among many: what its own file says goes before what they share. A user's folders are looked for in the home
+    itself, and no model reads outside of it.
+
+    Raises SettingsError as `load_settings` does.
+    """
+    own = _file_layer(home / "config.toml", project=False)
+    found = shared if own is None else resolve([Layer("the shared settings", msgspec.to_builtins(shared)), own]).settings
+    memory = replace(found.auto_memory, reads_anywhere=False)
+    folders = {name: _below(home, getattr(found.context, name)) for name in ("user_folder", "agents_folder")}
+    return replace(found, home=str(home), auto_memory=memory, context=replace(found.context, **folders))
+
+
+def _below(home: Path, folder: str) -> str:
+    return str(home / folder[2:]) if folder.startswith("~/") else folder
 
 
 def _file_layer(path: Path, *, project: bool) -> Layer | None:

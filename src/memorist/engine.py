@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +23,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from memorist.assembly import Assembly, AssemblyMeans
+from memorist.attended import Attended
 from memorist.auto_memory.index import Uses
 from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
@@ -85,6 +86,10 @@ class Memorist:
         clock: Clock | None = None,
         files: Files | None = None,
     ) -> None:
+        self.environment: Mapping[str, str] = os.environ
+        """Where sessions find the folders of a user's skills (`HOME`) and the token of a team; for several users, each has its own."""
+        self.works_on_past = True
+        """Whether a session that is opened starts a worker for what is due on past ones; `memorist worker` does that work as well."""
         where = None if home is None else Path(home).expanduser().absolute()
         found = settings or load_settings(os.environ, home=where).settings
         self.settings = found if where is None else replace(found, home=str(where))
@@ -97,7 +102,7 @@ class Memorist:
         self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
         """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
-        self._sessions: set[Session | Playback] = set()
+        self._sessions: set[Session | Playback | Attended] = set()
         self._memory: dict[str, AutoMemory] = {}
         self._searches: dict[str, SkillSearch] = {}
         self._state: State | None = None
@@ -137,15 +142,25 @@ class Memorist:
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
+        beside, _ = self._begun(journal, host or Host())
+        self._sessions.add(opened := Session(journal, beside, self._sessions.discard))
+        return opened
+
+    def attend(self, session: str, *, project: str = "", format: str = "anthropic", listener: Listener | None = None) -> Attended:
+        """Open a live session of an agent that memorist sees by what the agent records, as its hooks do. Raises as `open` does."""
+        journal = self._journal(session, project, format, Host(), None, listener)
+        self._sessions.add(opened := Attended(journal, *self._begun(journal, Host()), gone=self._sessions.discard))
+        return opened
+
+    def _begun(self, journal: Journal, host: Host) -> tuple[Beside, PastShown | None]:
+        """What stands beside a live session; what is due starts with it."""
         journal.memories.begin()
         past = None
-        if self.settings.learns_from_rollouts and not (host or Host()).remote:
+        if self.settings.learns_from_rollouts and not host.remote:
             past = self._past(journal)
-            if self._worker is None or ended(self._worker):
-                self._worker = start_worker(self.settings, files=self._files, clock=self._clock)
-        opened = Session(journal, Beside(journal, lambda context: self._assembly(journal, context), past))
-        self._sessions.add(opened)
-        return opened
+            if self.works_on_past and (self._worker is None or ended(self._worker)):
+                self._worker = start_worker(self.settings, files=self._files, clock=self._clock, environment=self.environment)
+        return Beside(journal, lambda context: self._assembly(journal, context), past), past
 
     def _past(self, journal: Journal) -> PastShown:
         means = PastMeans(
@@ -168,7 +183,7 @@ class Memorist:
     def _assembly(self, journal: Journal, context: HostContext) -> Assembly:
         means = AssemblyMeans(
             format=journal.named.format,
-            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context),
+            outside=Outside(files=self._files, clock=self._clock, settings=self.settings.context, environment=self.environment),
             files=self._files,
             layout=journal.layout,
             skills=self.settings.skills,
@@ -183,13 +198,13 @@ class Memorist:
     def skills(self, folder: str) -> SkillSearch:
         """The search for skills of a working folder; what it has read is kept for the next session there."""
         if folder not in self._searches:
-            self._searches[folder] = SkillSearch(places_of(Path(folder), os.environ, self.settings.home), self.settings.skills)
+            self._searches[folder] = SkillSearch(places_of(Path(folder), self.environment, self.settings.home), self.settings.skills)
         return self._searches[folder]
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
         self.flags.wait(FIRST_LOOK_SECONDS)
-        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener))
+        played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener), self._sessions.discard)
         self._sessions.add(played)
         return played
 
@@ -252,7 +267,7 @@ class Memorist:
             return None
 
         def opening() -> tuple[TeamSync, Callable[[], None]]:
-            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, os.environ)
+            remote = open_remote(memory.where.team, place, Path(project), self.settings.team, self.environment)
             own = memory.beside()
             return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
 

@@ -86,6 +86,8 @@ class ConversationCompacted(Struct, frozen=True, tag="conversation_compacted"):
     cut: int
     """Messages or results that are no longer shown in full."""
     restored: int
+    seconds: float = 0.0
+    """How long it took, the model's answer included; 0 for what the provider did by itself."""
 
 
 class CompactionFailed(Struct, frozen=True, tag="compaction_failed"):
@@ -129,6 +131,8 @@ class TeamSynced(Struct, frozen=True, kw_only=True, tag="team_synced"):
     sent: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """How long it took."""
 
 
 class TeamFailed(Struct, frozen=True, tag="team_failed"):
@@ -160,6 +164,8 @@ class MemoryRecalled(Struct, frozen=True, tag="memory_recalled"):
     tokens: int
     why: str
     """`index` at the start of a session and after a compaction, else what they were found by."""
+    seconds: float = 0.0
+    """How long finding and choosing took."""
 
 
 class ExtractionFailed(Struct, frozen=True, tag="extraction_failed"):
@@ -208,6 +214,8 @@ class Dreamed(Struct, frozen=True, tag="dreamed"):
     what: str
     waiting: int
     """Questions that it put into the inbox."""
+    seconds: float = 0.0
+    """How long it took, the model's answer included."""
 
 
 class DreamFailed(Struct, frozen=True, tag="dream_failed"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memorist.compaction.call import Call, Done
 from memorist.compaction.run import NO_USAGE
 from memorist.compaction.thresholds import Thresholds
@@ -19,8 +21,9 @@ from memorist.store.layout import SessionLayout
 class Playback:
     """Opened by `Memorist.play`."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, ended: Callable[[Playback], object] = lambda _: None) -> None:
         self._journal = journal
+        self._ended = ended
         self.limits: Thresholds | None = None
         """When memorist compacts by itself; None leaves it to the recorded agent."""
         self._given: list[Given] = []
@@ -92,3 +95,4 @@ class Playback:
     async def close(self) -> None:
         """Write everything and let go of the files. May be called twice."""
         await self._journal.close()
+        self._ended(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from memorist.beside import Beside
@@ -39,9 +39,10 @@ from memorist.window import Window
 class Session:
     """Opened by `Memorist.open`. Methods are called from one task; updates of the notes run beside it."""
 
-    def __init__(self, journal: Journal, beside: Beside) -> None:
+    def __init__(self, journal: Journal, beside: Beside, ended: Callable[[Session], object] = lambda _: None) -> None:
         self._journal = journal
         self._beside = beside
+        self._ended = ended
         self._format = journal.named.format
         self._codec = codec(self._format)
         self._history = HostHistory(self._codec, journal.known)
@@ -293,3 +294,4 @@ class Session:
         """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
         await self._beside.close()
         await self._journal.close()
+        self._ended(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -249,7 +250,8 @@ def test_a_worker_is_started_at_most_once_in_half_an_hour(tmp_path: Path, monkey
     """A mark in the home tells; a mark from the future or of another kind does not keep one from starting; a home that cannot be written starts none."""
     begun: list[bytes] = []
 
-    def begin(settings: bytes) -> int:
+    def begin(settings: bytes, environment: Mapping[str, str]) -> int:
+        assert environment["HOME"] == os.environ["HOME"]
         begun.append(settings)
         return 1
 

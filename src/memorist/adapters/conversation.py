@@ -23,6 +23,9 @@ Result = TypeVar("Result")
 PATIENCE_SECONDS = 300.0
 """Longest time that a host is kept waiting before its own request goes out. Ours: more than a compaction by a model takes with its retries."""
 
+NOTHING = "Nothing has this id."
+"""What a fetch tool says to an id that is not known."""
+
 _log = logging.getLogger("memorist.adapters")
 
 
@@ -196,6 +199,14 @@ class Conversation:
     async def afetch(self, id: str) -> str | None:
         """As `fetch`."""
         return await self._ground.ran(lambda: self._serial(lambda session: _done(lambda: session.fetch(id))))
+
+    def fetched(self, id: str) -> str:
+        """What a fetch tool says to the model: the whole text, or that there is none. Raises nothing, as the tool runs in the agent's loop."""
+        return self._kept("fetch", lambda session: _done(lambda: session.fetch(id)), None) or NOTHING
+
+    async def afetched(self, id: str) -> str:
+        """As `fetched`."""
+        return await self._akept("fetch", lambda session: _done(lambda: session.fetch(id)), None) or NOTHING
 
     def close(self) -> None:
         """Write everything and let go of the files. It may go on later: the next request opens it again."""

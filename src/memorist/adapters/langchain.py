@@ -26,9 +26,6 @@ from memorist.errors import FormatError
 from memorist.fetching import FETCH_NAME, fetch_tool
 from memorist.session_memory.trigger import Host
 
-NOTHING = "Nothing has this id."
-"""What the fetch tool says to an id that is not known."""
-
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do."""
 
@@ -116,10 +113,10 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _fetch_tool(self) -> BaseTool:
         def fetch(id: str, runtime: ToolRuntime) -> str:
-            return self._talk(runtime, runtime.state["messages"]).fetch(id) or NOTHING
+            return self._talk(runtime, runtime.state["messages"]).fetched(id)
 
         async def afetch(id: str, runtime: ToolRuntime) -> str:
-            return await self._talk(runtime, runtime.state["messages"]).afetch(id) or NOTHING
+            return await self._talk(runtime, runtime.state["messages"]).afetched(id)
 
         description = fetch_tool("openai_chat")["function"]["description"]
         return StructuredTool.from_function(fetch, afetch, name=FETCH_NAME, description=description)

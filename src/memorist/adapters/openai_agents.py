@@ -41,9 +41,6 @@ from memorist.host_history import as_sent
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do. A request that the provider refuses as too long cannot be sent again from a hook."""
 
-NOTHING = "Nothing has this id."
-"""What the fetch tool says to an id that is not known."""
-
 
 class MemoristSession:
     """A conversation: the SDK's session, the filter of its model calls and its hooks in one. Give all three to `Runner.run`.
@@ -75,7 +72,7 @@ class MemoristSession:
         self.underlying: Session = underlying or SQLiteSession(self.session_id)
         self.conversation: Conversation = self.attached.conversation(self.session_id, project=str(project), format="openai_responses")
         """For the notes, or to compact by hand."""
-        self.agents: set[int] = set()
+        self.agents: dict[int, Agent[Any]] = {}
         """Agents of the conversation, by `id`, as the hooks tell them; empty where no hooks are given."""
 
     @property
@@ -144,8 +141,11 @@ class MemoristSession:
 
         async def fetch(context: ToolContext[Any], arguments: str) -> str:
             del context
-            wanted = str(msgspec.json.decode(arguments or "{}").get("id", ""))
-            return await self.conversation.afetch(wanted) or NOTHING
+            try:
+                wanted = str(msgspec.json.decode(arguments or "{}", type=dict[str, Any]).get("id", ""))
+            except msgspec.DecodeError:
+                wanted = ""
+            return await self.conversation.afetched(wanted)
 
         return FunctionTool(
             name=FETCH_NAME, description=definition["description"], params_json_schema=definition["parameters"], on_invoke_tool=fetch
@@ -161,7 +161,7 @@ class MemoristHooks(RunHooks[Any]):
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
         """An agent of this conversation."""
-        self._session.agents.add(id(agent))
+        self._session.agents[id(agent)] = agent
         await self._also.on_agent_start(context, agent)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:

@@ -28,9 +28,6 @@ from memorist.fetching import FETCH_NAME, fetch_tool
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do."""
 
-NOTHING = "Nothing has this id."
-"""What the fetch tool says to an id that is not known."""
-
 
 class MemoristCapability(AbstractCapability[Any]):
     """Session memory, compaction, recall and extraction for an agent, in runs of every kind.
@@ -96,7 +93,7 @@ class MemoristCapability(AbstractCapability[Any]):
             return None
 
         async def fetch(ctx: RunContext[Any], id: str) -> str:
-            return await self._of(ctx).afetch(id) or NOTHING
+            return await self._of(ctx).afetched(id)
 
         tools: FunctionToolset[Any] = FunctionToolset()
         tools.add_function(fetch, name=FETCH_NAME, description=fetch_tool("openai_chat")["function"]["description"])

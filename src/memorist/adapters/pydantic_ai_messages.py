@@ -144,8 +144,9 @@ def _user_content(part: JsonObject) -> str | ImageUrl | BinaryContent:
 def messages_of(pieces: Iterable[Piece]) -> list[ModelMessage]:
     """The pieces put together: the host's own message where all of its parts are there as they were."""
     messages: list[ModelMessage] = []
-    for owner, group in groupby(pieces, key=lambda piece: piece.owner):
+    for _, group in groupby(pieces, key=lambda piece: id(piece.owner)):  # two requests that say the same are two
         run = list(group)
+        owner = run[0].owner
         if owner is None:
             messages += [piece.part if isinstance(piece.part, ModelResponse) else ModelRequest([piece.part]) for piece in run if piece.part]
             continue

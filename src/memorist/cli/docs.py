@@ -34,6 +34,7 @@ from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 from memorist.store.lines import LineFile
+from memorist.telemetry.run import Traces
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 PROJECT = click.option(
@@ -189,7 +190,8 @@ async def _updated(session: str, heard: Heard, ground: Ground, settings: Setting
     clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
     layout = Layout(ground.home)
     database = open_database(layout.database)
-    governor = SpendGovernor(database, session, clock=clock, settings=settings.spend)
+    told = Traces(settings.telemetry, session, clock).receipt
+    governor = SpendGovernor(database, session, clock=clock, settings=settings.spend, told=told)
 
     def record(receipt: Receipt) -> None:
         governor.keep(receipt)

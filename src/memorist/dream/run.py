@@ -150,7 +150,7 @@ class Dream:
         return dreamt
 
     async def _dreamt(self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False) -> Dreamt:
-        means = self._means
+        means, began = self._means, self._clock.monotonic()
         place = replace(means.place, dream=self._settings, uses=means.uses())
         fork = _Fork()
         if means.model is not None:
@@ -168,11 +168,12 @@ class Dream:
         if not dry_run:
             if dreamt.acts or dreamt.waiting or dreamt.refused or dreamt.remarks or (dreamt.failed and fork.news):
                 await asyncio.to_thread(keep_journal, place, dreamt)
-            self._tell(dreamt, events)
+            self._tell(dreamt, events, self._clock.monotonic() - began)
         return dreamt
 
-    def _tell(self, dreamt: Dreamt, events: Sequence[Event]) -> None:
-        last: Event = Dreamed(dreamt.change, dreamt.way, headline("dream", counted(dreamt.acts) or "nothing to do"), len(dreamt.waiting))
+    def _tell(self, dreamt: Dreamt, events: Sequence[Event], seconds: float) -> None:
+        what = headline("dream", counted(dreamt.acts) or "nothing to do")
+        last: Event = Dreamed(dreamt.change, dreamt.way, what, len(dreamt.waiting), seconds)
         with contextlib.suppress(StoreError):  # an event log that cannot be written takes nothing back
             for event in (*events, last):
                 self._means.tell(event)

@@ -6,21 +6,48 @@ import hashlib
 import re
 from pathlib import Path
 
+from memorist.errors import UsageError
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LENGTH = 60
 """Longest readable part of a folder name; the hash behind it keeps different paths apart."""
+
+_HASHED = re.compile(r".*-[0-9a-f]{8}")
+_OURS = ("memory", "memory-state")
+"""Folders that stand beside those of a project's sessions."""
 
 
 def folder_name(text: str) -> str:
     """A safe, readable folder name for any text; texts that differ get different names.
 
-    A text that is safe already stays as it is, so that session ids can be found by hand.
+    A text that is safe already stays as it is, so that session ids can be found by hand; not one that looks like the name of another, or of a
+    folder of ours.
     """
     plain = _UNSAFE.sub("-", text).strip(".-")
-    if plain == text and 0 < len(plain) <= _NAME_LENGTH:
+    if plain == text and 0 < len(plain) <= _NAME_LENGTH and plain.lower() not in _OURS and not _HASHED.fullmatch(plain):
         return plain
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain[-_NAME_LENGTH:].strip('.-') or 'unnamed'}-{digest}"
+
+
+_PLAIN_HOME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,58}[a-z0-9])?")
+_HASHED_HOME = re.compile(r".*-[0-9a-f]{32}", re.DOTALL)
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
+
+
+def home_name(text: str) -> str:
+    """A folder name for somebody's home that no other text gives, on any file system: letters of one case, digits, `-` and `_`.
+
+    A text that is such a name already stays as it is; any other, and one that looks like the name of another, ends in 128 bits of its hash.
+    Raises UsageError for an empty text.
+    """
+    if not text:
+        raise UsageError("a tenant needs a name; any text that is not empty will do")
+    if _PLAIN_HOME.fullmatch(text) and not _HASHED_HOME.fullmatch(text) and not _DEVICES.fullmatch(text):
+        return text
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower().encode("ascii", "ignore").decode())[:_NAME_LENGTH].strip("-")
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{plain or 'unnamed'}-{digest}"
 
 
 class Layout:
@@ -180,6 +207,11 @@ class TeamLayout:
         return self.folder / "base"
 
     @property
+    def authors(self) -> Path:
+        """Who changed what last, as the remote told; derived."""
+        return self.folder / "authors.json"
+
+    @property
     def mirror(self) -> Path:
         """A bare repository with the branch of a Git remote."""
         return self.folder / "mirror.git"
@@ -225,6 +257,11 @@ class SessionLayout:
     def inserts(self) -> Path:
         """What memorist showed beside the host's messages since then, one line each."""
         return self.folder / "inserts.jsonl"
+
+    @property
+    def shown(self) -> Path:
+        """What hooks showed since the last compaction, where the agent keeps its context itself."""
+        return self.folder / "shown.json"
 
     @property
     def transcript(self) -> Path:

@@ -1,0 +1,382 @@
+"""Many users in one process: what is kept apart, who waits for whom, what is closed and comes back whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memorist import tenants as tenants_module
+from memorist.clock import SystemClock
+from memorist.errors import SettingsError, UsageError
+from memorist.models.limits import RateNews
+from memorist.models.shared import SharedModels
+from memorist.session import Session
+from memorist.session_memory.trigger import Host
+from memorist.settings import Settings
+from memorist.store.layout import folder_name, home_name
+from memorist.tenants import Tenants
+from memorist.testing.scripted import ScriptedModel
+from memorist.testing.steps import Say
+
+
+class Paced(SystemClock):
+    """A monotonic time that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self._at = 0.0
+        self._moved = asyncio.Event()
+
+    def monotonic(self) -> float:
+        return self._at
+
+    def move(self, at: float) -> None:
+        self._at = at
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        until = self._at + seconds
+        while self._at < until:
+            await self._moved.wait()
+
+
+def body(*said: str) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"model": "m", "max_tokens": 100, "messages": [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)]}
+
+
+def words(session: Session) -> str:
+    return session.layout.transcript.read_text("utf-8")
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for what the background is about to do."""
+    for _ in range(20_000):
+        if true():
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError("it never came to be")
+
+
+NAMES = st.one_of(
+    st.text(min_size=1, max_size=200),
+    st.text(alphabet="aA./\\-_0 \x00~éⅠıK", min_size=1, max_size=12),
+    st.sampled_from(
+        [
+            "..",
+            ".",
+            "/",
+            "../bob",
+            "/etc",
+            "con",
+            "NUL",
+            "config.toml",
+            "bob",
+            "Bob",
+            "BOB",
+            "b\u043eb",
+            "bo\u0301b",
+            "b\xf3b",
+            "~",
+            "x" * 5_000,
+        ]
+    ),
+)
+
+
+@given(NAMES, NAMES)
+@example("Bob", "bob")
+@example("b\u043eb", "bob")
+@example("\ud800", "\ud801")
+@example("a/b", home_name("a/b"))
+@example("caf\u00e9", "cafe\u0301")
+def test_tenants_of_any_name_never_meet_and_never_leave_the_root(one: str, other: str) -> None:
+    """Each name is one plain folder below the root, and two names have two folders also where case and accents do not count."""
+    tenants = Tenants("/srv/memorist", settings=Settings())
+    home = tenants.home(one)
+
+    assert home.parent == Path("/srv/memorist")
+    assert home.name.isascii()
+    assert home.name == home.name.lower()
+    assert len(home.name) <= 100
+    assert os.path.normpath(home) == str(home)
+    assert (home == tenants.home(other)) == (one == other)
+
+
+@given(NAMES, NAMES)
+@example("a/b", folder_name("a/b"))
+@example("memory", "memory-state")
+def test_a_session_never_has_the_folder_of_another_or_of_the_memory(one: str, other: str) -> None:
+    """Neither an id that is made like the name of another's folder, nor one that is called like the folders beside the sessions."""
+    assert (folder_name(one) == folder_name(other)) == (one == other)
+    assert folder_name(one).lower() not in ("memory", "memory-state")
+
+
+async def test_a_tenant_without_a_name_is_refused(tmp_path: Path) -> None:
+    """An empty name is a fault of the caller, not a tenant."""
+    async with Tenants(tmp_path, settings=Settings()) as tenants:
+        with pytest.raises(UsageError, match="needs a name"):
+            async with tenants.session("", "s"):
+                pass
+
+
+async def test_a_session_belongs_to_one_task_at_a_time_and_the_others_wait_in_order(tmp_path: Path) -> None:
+    """Twenty tasks want one session: each has it alone, first come first served."""
+    seen: list[str] = []
+
+    async def turn(tenants: Tenants, number: int) -> None:
+        async with tenants.session("alice", "s") as session:
+            seen.append(f"{number} in")
+            await session.prepare(body(*(f"m{at}" for at in range(2 * number + 1))))
+            await asyncio.sleep(0)
+            seen.append(f"{number} out")
+
+    async with Tenants(tmp_path, settings=Settings()) as tenants:
+        await asyncio.gather(*(turn(tenants, number) for number in range(20)))
+
+    assert seen == [f"{number} {what}" for number in range(20) for what in ("in", "out")]
+
+
+async def test_a_task_that_is_cancelled_while_it_waits_leaves_the_session_to_the_next(tmp_path: Path) -> None:
+    """Nobody waits for ever for one who went away."""
+    async with Tenants(tmp_path, settings=Settings()) as tenants:
+
+        async def wait() -> str:
+            async with tenants.session("alice", "s") as session:
+                return session.id
+
+        async with tenants.session("alice", "s"):
+            first, second = asyncio.create_task(wait()), asyncio.create_task(wait())
+            await asyncio.sleep(0)
+            first.cancel()
+
+        assert await second == "s"
+        assert tenants.open_sessions == 1
+
+
+async def test_of_many_sessions_only_so_many_stay_open_and_those_used_last(tmp_path: Path) -> None:
+    """Thirty are used, four stay open; a closed one comes back with all that it had, by the same id."""
+    async with Tenants(tmp_path, settings=Settings(), most_open=4) as tenants:
+        for number in range(30):
+            async with tenants.session(f"t{number % 7}", f"s{number}") as session:
+                await session.prepare(body(f"This is number {number}."))
+        await until(lambda: tenants.open_sessions == 4)
+
+        async with tenants.session("t3", "s3") as session:
+            await session.prepare(body("This is number 3.", "Yes.", "Go on."))
+            await session.end_turn()
+            text = words(session)
+        assert text.count("This is number 3.") == 1
+        assert "Go on." in text
+        assert tenants.open_engines <= 5
+
+
+async def test_what_rests_is_closed_after_a_while_and_its_engine_with_it(tmp_path: Path) -> None:
+    """Files and memory are let go of; one that was used meanwhile stays; an engine that was asked for rests as long."""
+    clock = Paced()
+    async with Tenants(tmp_path, settings=Settings(), idle_seconds=100, clock=clock) as tenants:
+        async with tenants.session("alice", "s"):
+            pass
+        engine = await tenants.engine("carol")
+        clock.move(90)
+        async with tenants.session("bob", "s"):
+            pass
+        assert await tenants.engine("carol") is engine
+        clock.move(105)
+        await until(lambda: tenants.open_sessions == 1)
+        await until(lambda: tenants.open_engines == 2)
+        clock.move(195)
+        await until(lambda: tenants.open_engines == 0)
+
+        assert tenants.open_sessions == 0
+        assert await tenants.engine("carol") is not engine
+
+
+async def test_a_session_in_use_is_never_closed_however_long_it_takes(tmp_path: Path) -> None:
+    """Neither age nor want of room takes a session from who has it."""
+    clock = Paced()
+    async with (
+        Tenants(tmp_path, settings=Settings(), most_open=1, idle_seconds=10, clock=clock) as tenants,
+        tenants.session("alice", "s") as mine,
+    ):
+        for number in range(5):
+            async with tenants.session("bob", f"s{number}"):
+                pass
+        clock.move(1_000)
+        await until(lambda: tenants.open_sessions == 1)
+        await mine.prepare(body("Still here."))
+        await mine.end_turn()
+
+        assert "Still here." in words(mine)
+
+
+async def test_a_session_that_is_asked_for_in_another_way_is_opened_anew(tmp_path: Path) -> None:
+    """Another wire format, or another word of the host, goes on with the same conversation."""
+    async with Tenants(tmp_path, settings=Settings()) as tenants:
+        async with tenants.session("alice", "s") as first:
+            await first.prepare(body("Fix the importer."))
+        async with tenants.session("alice", "s", format="openai_chat", host=Host(auto_compact=False)) as second:
+            assert second is not first
+            await second.prepare({"model": "m", "messages": [{"role": "user", "content": "Fix the importer."}]})
+            await second.end_turn()
+
+        assert words(second).count("Fix the importer.") == 1
+        assert tenants.open_sessions == 1
+
+
+async def test_closing_waits_for_who_has_a_session_and_then_nobody_gets_one(tmp_path: Path) -> None:
+    """What is under way is finished and on disk; those who wait, and who come later, are told."""
+    tenants = Tenants(tmp_path, settings=Settings())
+    begun = asyncio.Event()
+
+    async def work() -> Session:
+        async with tenants.session("alice", "s") as session:
+            begun.set()
+            await asyncio.sleep(0.01)
+            await session.prepare(body("The last words."))
+            return session
+
+    async def wait() -> None:
+        async with tenants.session("alice", "s"):
+            raise AssertionError("it was given out after the end")
+
+    working = asyncio.create_task(work())
+    await begun.wait()
+    waiting = asyncio.create_task(wait())
+    await asyncio.sleep(0)
+    await tenants.close()
+    await tenants.close()
+
+    assert "The last words." in words(await working)
+    with pytest.raises(UsageError, match="closed"):
+        await waiting
+    with pytest.raises(UsageError, match="closed"):
+        await tenants.engine("alice")
+    assert tenants.open_sessions == 0
+
+
+async def test_a_tenant_has_settings_of_its_own(tmp_path: Path) -> None:
+    """What its file says goes before what all share, and reaches nobody else; a home that it names is not gone to."""
+    (tmp_path / "config.toml").write_text('model = "structural"\n[spend]\nday_requests = 7\n')
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / "config.toml").write_text(f'home = "{tmp_path}/bob"\n[spend]\nday_requests = 3\n')
+    async with Tenants(tmp_path) as tenants:
+        alice, bob = await tenants.engine("alice"), await tenants.engine("bob")
+
+        assert (alice.settings.spend.day_requests, bob.settings.spend.day_requests) == (3, 7)
+        assert alice.layout.home == tmp_path / "alice"
+        assert alice.settings.context.user_folder == str(tmp_path / "alice" / ".claude")
+        assert alice.environment["HOME"] == str(tmp_path / "alice")
+        assert alice.layout.database != bob.layout.database
+
+
+async def test_a_faulty_file_of_one_tenant_is_no_fault_of_the_others(tmp_path: Path) -> None:
+    """The one is told what is wrong, the others work."""
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "alice" / "config.toml").write_text("spend = 3")
+    async with Tenants(tmp_path, settings=Settings()) as tenants:
+        with pytest.raises(SettingsError, match=r"config\.toml"):
+            await tenants.engine("alice")
+        async with tenants.session("bob", "s") as session:
+            await session.prepare(body("Hello."))
+
+        assert tenants.open_engines == 1
+
+
+@pytest.mark.parametrize("shared", ['state = "postgresql://db/memorist"', '[auto_memory]\ndirectory = "/srv/notes"'])
+def test_settings_that_would_mix_tenants_are_refused(tmp_path: Path, shared: str) -> None:
+    """One database of past sessions, or one memory folder, for all would show one tenant what another said."""
+    (tmp_path / "config.toml").write_text(shared)
+
+    with pytest.raises(SettingsError, match="tenant"):
+        Tenants(tmp_path)
+
+
+async def test_projects_that_are_only_names_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the process runs in a repository, whose memory they would share if a name were a folder of it."""
+    (tmp_path / "code" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "code")
+    async with Tenants(tmp_path / "code" / "data", settings=Settings()) as tenants:
+        folders = set()
+        for project in ("shop", "blog", "../shop", "~/shop", "/srv/shop"):
+            async with tenants.session("alice", "s", project=project) as session:
+                folders.add(session.layout.folder.parent)
+
+        assert len(folders) == 5
+        assert all(folder.parent == tmp_path / "code" / "data" / "alice" / "projects" for folder in folders)
+
+
+@pytest.mark.parametrize("project", ["{root}/bob", "{root}", "/", "{root}/../homes/bob/x", "/srv/\x00", "/srv/\ud800"])
+async def test_a_project_cannot_reach_into_the_homes(tmp_path: Path, project: str) -> None:
+    """Neither one that lies among them, nor one that holds them, nor one that is no folder's name."""
+    async with Tenants(tmp_path / "homes", settings=Settings()) as tenants:
+        with pytest.raises(UsageError, match=r"project|folder"):
+            async with tenants.session("alice", "s", project=project.format(root=tmp_path / "homes")):
+                pass
+
+        assert tenants.open_engines == 0
+
+
+async def test_what_a_provider_says_of_its_limits_reaches_all_who_use_its_client(tmp_path: Path) -> None:
+    """The limits are those of the key: all hold back. The client given is not closed with the tenants."""
+    model = ScriptedModel([Say(text="Yes.")])
+    async with Tenants(tmp_path, settings=Settings(), model=model) as tenants:
+        for name in ("alice", "bob"):
+            async with tenants.session(name, "s"):
+                pass
+        model.say_limits(RateNews(model=model.name, status=429, retry_after=60))
+        held = [(await tenants.engine(name)).database().execute("select count(*) from holds").fetchone()[0] for name in ("alice", "bob")]
+
+        assert held == [1, 1]
+    assert not model.closed
+
+
+async def test_a_client_is_shared_by_those_with_one_key_and_closed_with_the_last(tmp_path: Path) -> None:
+    """Two tenants with the process's key have one client, one with a key of its own has another; a client ends with who used it last."""
+    opened: list[ScriptedModel] = []
+
+    def opening() -> ScriptedModel:
+        opened.append(ScriptedModel([]))
+        return opened[-1]
+
+    models = SharedModels()
+    first, second, other = (models.use(key, opening) for key in ("one", "one", "other"))
+    assert first is not None
+    assert second is not None
+    assert other is not None
+    await first.close()
+    await first.close()
+
+    assert [model.closed for model in opened] == [False, False]
+    await second.close()
+    assert [model.closed for model in opened] == [True, False]
+    await other.close()
+    third = models.use("one", opening)
+    assert third is not None
+    assert len(opened) == 3
+    await third.close()
+
+
+async def test_a_tenant_pays_with_its_own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the variable that its settings name, or one that the host gives it; without any, the tenant is told and the others work."""
+    keys: list[tuple[str, object]] = []
+
+    def noted(name: str, settings: object, *, clock: object, environment: Mapping[str, str]) -> None:
+        del settings, clock
+        keys.append((name, environment.get("OPENAI_API_KEY")))
+
+    monkeypatch.setattr(tenants_module, "open_model", noted)
+    monkeypatch.setenv("OPENAI_API_KEY", "the house")
+    async with Tenants(tmp_path, settings=Settings(), model="openai:m") as tenants:
+        tenants.variables = lambda name: {"OPENAI_API_KEY": "her own"} if name == "alice" else {}
+        await tenants.engine("alice")
+        await tenants.engine("bob")
+
+    assert keys == [("openai:m", "her own"), ("openai:m", "the house")]
