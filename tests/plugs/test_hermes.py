@@ -286,6 +286,8 @@ def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Pa
         assert shared.conversation("c") is shared.conversation("a")
         provider.on_session_switch("d", reset=True)
         assert shared.conversation("d") is not shared.conversation("a")
+        assert shared.conversation("d").project == shared.conversation("a").project == "/srv/hermes"
+        assert shared.conversation("a subagent's").project == ""
         for session, user in (("e", "ada"), ("f", "eve"), ("g", "ada")):
             provider.initialize(session, hermes_home="/srv/hermes", platform="telegram", user_id=user)
         projects = [shared.conversation(session).project for session in ("e", "f", "g")]
