@@ -34,6 +34,9 @@ from memorist.testing.server import ScriptedServer
 from memorist.testing.steps import Say
 from plugs.gemini import GeminiGateway
 
+pytestmark = pytest.mark.timeout(600)
+"""A story makes two hundred requests, on a machine that may be busy."""
+
 USER = {"app_name": "harbour", "user_id": "ada"}
 
 
