@@ -1,4 +1,4 @@
-"""What every test shares: a home of its own, no keys, no network but loopback, and known requirement ids. No example is timed: a busy machine is no fault."""
+"""What every test shares: a home of its own, no keys, no network but loopback, no timed examples (a busy machine is no fault), known requirement ids."""
 
 from __future__ import annotations
 

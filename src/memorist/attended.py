@@ -15,14 +15,14 @@ from memorist.core.messages import Message, Origin
 from memorist.errors import StoreError
 from memorist.formats.harness import typed_text
 from memorist.formats.recorded import Boundary, Head, RolledBack
-from memorist.journal import Entry, Journal
+from memorist.journal import CLOSE_SECONDS, Entry, Journal
 from memorist.past_shown import PastShown
 from memorist.session_memory.sections import bodies
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
 
-AT_ONCE = 200
-"""Messages taken in before other sessions have their turn: a few milliseconds."""
+AT_ONCE = 20
+"""Messages taken in before other sessions have their turn: some milliseconds."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -158,6 +158,13 @@ class Attended:
         if self._past is not None:
             with contextlib.suppress(StoreError):
                 self._past.recorded(file)
+
+    async def settle(self) -> None:
+        """Wait for what runs in the background, within its bounds; the session stays open."""
+        await self._beside.close()
+        await self._journal.memory.drain(CLOSE_SECONDS)
+        if self._journal.memories.extraction is not None:
+            await self._journal.memories.extraction.drain()
 
     async def close(self) -> None:
         """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""

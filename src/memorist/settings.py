@@ -22,6 +22,7 @@ from memorist.forks.spec import ForkLimits
 from memorist.hook_settings import HooksSettings
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.models.settings import ModelSettings
+from memorist.proxy_settings import ProxySettings
 from memorist.recall.settings import RecallSettings
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
@@ -33,7 +34,7 @@ from memorist.telemetry.settings import TelemetrySettings
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
 
-NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_MCP_TOKEN", "MEMORIST_TEAM_TOKEN"})
+NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_MCP_TOKEN", "MEMORIST_PROXY_TOKEN", "MEMORIST_TEAM_TOKEN"})
 """Variables with the prefix that are read elsewhere: keys, and the place of a model file on this machine."""
 
 FLAG = "flag"
@@ -76,6 +77,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hooks: HooksSettings = HooksSettings()
     flags: FlagsSettings = FlagsSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    proxy: ProxySettings = ProxySettings()
 
     @property
     def remembers(self) -> bool:

@@ -19,6 +19,17 @@ from memorist.testing import Call, Say, ScriptedServer, Step
 pytestmark = pytest.mark.real_client
 
 TOLD = "Remember that invoices are kept in the folder ledger, one file for each year, because the old ones are needed for the tax office."
+ASKED = "Where are the old invoices of a year kept, and in which form does the tax office want them?"
+BY_HAND = """\
+---
+name: tax-office
+description: the form that the tax office wants invoices in
+type: project
+---
+
+The tax office wants the old invoices of a year as one PDF, sorted by date, with the ledger's page numbers.
+"""
+"""A memory that the person wrote into the folder; the index does not say all of it."""
 RULE = "Which invoice in invoices.txt is the oldest? Never change that file."
 OWN: JsonObject = {"model": "claude-sonnet-4-5", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
 COMPACTED = Say(text="<analysis>Short.</analysis>\n<summary>Two invoices.</summary>")
@@ -67,8 +78,9 @@ class Story:
 
 
 def remembered(home: Path) -> None:
-    """Wait until what was said in the first turn is a memory."""
-    wait_for(lambda: [*home.glob("projects/*/memory/*ledger*.md")], "the memory of the first turn")
+    """Wait until what was said in the first turn is a memory, and put another one beside it."""
+    (found,) = wait_for(lambda: [*home.glob("projects/*/memory/*ledger*.md")], "the memory of the first turn")
+    found.with_name("tax-office.md").write_text(BY_HAND, "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +96,7 @@ def claude_story(claude_program: Path, tmp_path_factory: pytest.TempPathFactory)
             agent.ask(words)
         remembered(home)
         agent.again(str(uuid4()))
-        agent.ask("Where are the old invoices of a year kept, and why?")
+        agent.ask(ASKED)
         agent.uninstall()
         settings.append(agent.files())
         requests = [agent.texts(request.body) for request in server.received]
@@ -105,7 +117,7 @@ def codex_story(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -
             agent.ask(words)
         remembered(home)
         agent.again()
-        agent.ask("Where are the old invoices of a year kept, and why?")
+        agent.ask(ASKED)
         agent.uninstall()
         settings.append(agent.files())
         requests = [agent.texts(request.body) for request in server.received]
@@ -142,6 +154,15 @@ def test_what_the_first_session_was_told_the_second_one_is_shown(story: Story) -
     assert "</system-reminder>\n</system-reminder>" not in shown[0]
 
 
+@pytest.mark.covers("IN-2", "RC-2")
+def test_what_bears_on_the_prompt_is_shown_beside_it(story: Story) -> None:
+    """The whole of a memory that the index only names stands in the request with the prompt that it bears on, once, and in none before."""
+    shown = [text for texts in story.requests for text in holding(texts, "as one PDF, sorted by date")]
+
+    assert len(shown) == len(holding(story.requests[-1], "as one PDF, sorted by date")) == 1
+    assert "may bear on the last message" in shown[0]
+
+
 @pytest.mark.covers("IN-2")
 def test_after_the_compaction_the_demands_are_back(story: Story) -> None:
     """The request after the agent's own compaction holds the person's rule in memorist's notes, once, beside the index."""
@@ -162,11 +183,12 @@ def test_claude_code_is_asked_to_keep_the_demands(claude_story: Story) -> None:
 
 @pytest.mark.covers("IN-2", "AM-11")
 def test_only_what_the_person_asked_for_is_remembered(story: Story) -> None:
-    """One memory after two sessions, a compaction, and everything that memorist showed in them."""
+    """One memory besides the one by hand, after two sessions, a compaction, and everything that memorist showed in them."""
     (memory,) = story.files("projects/*/memory/*ledger*.md")
 
     assert "trust: stated" in memory
-    assert len(story.files("projects/*/memory/*.md")) == 2  # with the index
+    assert BY_HAND in story.files("projects/*/memory/*.md")
+    assert len(story.files("projects/*/memory/*.md")) == 3  # with the index
 
 
 @pytest.mark.covers("IN-2", "SM-11")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,12 +13,14 @@ from msgspec.structs import replace
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
 from memorist.engine import Memorist
 from memorist.errors import UnreadableSession
+from memorist.forks.spec import ForkLimits
 from memorist.hooks.answer import ROOM, size
 from memorist.hooks.event import Client, HookEvent
 from memorist.hooks.session.run import AgentSession
+from memorist.hooks.sessions.run import Sessions
 from memorist.settings import Settings
 from memorist.store.rollouts import threads
-from memorist.testing import Hang, Say, ScriptedModel
+from memorist.testing import Hang, Say, ScriptedModel, Step
 
 AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]
 both = pytest.mark.parametrize(("client", "kind"), AGENTS)
@@ -227,6 +231,39 @@ async def test_notes_by_a_model_that_hangs_hold_nobody_up(tmp_path: Path) -> Non
 
         assert said == ""
         agent.session._notes.cancel() if agent.session._notes else None
+
+
+@pytest.mark.covers("IN-2")
+async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) -> None:
+    """An agent that resumes at once is answered although a model still works on the end, and finds its session open afterwards."""
+    asked = asyncio.Event()
+
+    def hang(_: object) -> Step:
+        asked.set()
+        return Hang()
+
+    settings = Settings(forks=ForkLimits(seconds=1.0), home=str(tmp_path / "home"))
+    failed: list[BaseException] = []
+    async with Memorist(model=ScriptedModel(hang), settings=settings) as engine:
+        sessions = Sessions(engine, time.monotonic, lambda event, client, error: failed.append(error))
+        file = ClaudeFile()
+        file.user("Sort the invoices, and never change the file invoices.txt.")
+        (tmp_path / "1.jsonl").write_bytes(b"".join(file.lines))
+        event = HookEvent(session_id="s1", transcript_path=str(tmp_path / "1.jsonl"), cwd=FOLDER)
+        end, again = replace(event, hook_event_name="SessionEnd"), replace(event, hook_event_name="SessionStart", source="resume")
+
+        await sessions.answer("claude-code", end, "", SECONDS)
+        await asked.wait()
+        await asyncio.wait_for(sessions.answer("claude-code", again, "", 1.0), SECONDS)
+        (place,) = sessions._places.values()
+        assert place.work is not None
+        await asyncio.wait([place.work])
+
+        assert place.session is not None
+        assert failed == []
+        await sessions.answer("claude-code", end, "", SECONDS)
+        await asyncio.wait([place.work])
+        assert len(sessions) == 0
 
 
 async def test_a_file_of_an_unknown_format_is_told_and_shown_nothing(engine: Memorist, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from plugs.story import (
 for package in ("langchain", "langchain_openai", "langchain_anthropic"):
     pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs PLUGS=langchain` brings it")
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRequest, ModelResponse
@@ -407,6 +407,7 @@ spoken = st.one_of(
 
 
 @given(spoken)
+@example(AIMessage([{"type": "text"}]))
 def test_every_message_has_a_wire_form_and_a_way_back(message: BaseMessage) -> None:
     """Whatever LangChain lets a message hold: the form can be read by the codec, and what is made of it says the same."""
     item = item_of(message)

@@ -154,8 +154,7 @@ def text_of(reply: Any) -> str:
 
 
 def messages(plug: MemoristOpenAI, wire: str, session: str | None = None) -> int:
-    talk = plug.of({"chat": "openai_chat", "responses": "openai_responses"}[wire], session)
-    assert talk is not None
+    talk = plug.conversation(session or "", {"chat": "openai_chat", "responses": "openai_responses"}[wire])
     assert talk.session is not None
     return talk.session.following.messages
 
@@ -233,10 +232,10 @@ def test_a_history_that_the_provider_keeps_passes_as_it_is(
 
 @pytest.mark.covers("IN-1")
 def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristOpenAI) -> None:
-    """By `conversation`, and to none within `apart`; both hold for the task that entered them."""
+    """By `within`, and to none within `apart`; both hold for the task that entered them."""
 
     async def talk(client: Any, name: str) -> None:
-        with plug.conversation(name):
+        with plug.within(name):
             history: list[Any] = []
             for number in range(3):
                 history.append({"role": "user", "content": f"{name} {number}"})

@@ -301,7 +301,7 @@ async def test_the_fetch_tool_answers_whatever_it_is_asked(tmp_path: Path) -> No
 text = st.text(max_size=5)
 arguments = st.dictionaries(text, st.integers(), max_size=2)
 files = st.sampled_from([ImageUrl("https://example.com/a.png"), BinaryContent(b"a", media_type="image/png"), CachePoint()])
-prompts = st.one_of(text, st.lists(st.one_of(text, files), max_size=3))
+prompts: st.SearchStrategy[Any] = st.one_of(text, st.lists(st.one_of(text, files), max_size=3))
 answers = st.one_of(text, arguments, st.none()).map(lambda content: ToolReturnPart("look", content, "c1"))
 requests = st.lists(st.one_of(prompts.map(UserPromptPart), text.map(SystemPromptPart), answers), max_size=3).map(ModelRequest)
 calls = arguments.map(lambda given: ToolCallPart("look", given, "c1"))

@@ -19,10 +19,10 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from memorist.adapters.anthropic_sdk import FORMAT
+from memorist.adapters.anthropic_sdk import MemoristMiddleware
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.memory_files import MemoryFiles, said_in
-from memorist.adapters.wire_plug import PlugOptions, WirePlug
+from memorist.adapters.wire_plug import PlugOptions
 from memorist.errors import MemoristError, UsageError
 
 Command = Callable[[MemoryFiles], str]
@@ -31,19 +31,19 @@ Command = Callable[[MemoryFiles], str]
 class _Behind:
     """The memory of a plug's project, and the conversation that stands behind what is written."""
 
-    def __init__(self, plug: WirePlug) -> None:
+    def __init__(self, plug: MemoristMiddleware) -> None:
         if not plug.project:
             raise UsageError("a memory tool needs a project, whose memory it is")
         self._plug = plug
 
-    async def _done(self, command: Command, talk: Conversation | None) -> str:
-        session = None if talk is None else talk.session
+    async def _done(self, command: Command, talk: Conversation) -> str:
+        session = talk.session
         memory = self._plug.attached.engine.memory(self._plug.project)
         return command(MemoryFiles(memory) if session is None else MemoryFiles(memory, lambda: said_in(session)))
 
     def wait(self, command: Command) -> str:
         """Do it, and wait. Raises ToolError, whose text the model is given."""
-        talk = self._plug.of(FORMAT)
+        talk = self._plug.conversation()
         try:
             return self._plug.attached.wait(lambda: self._done(command, talk))
         except MemoristError as error:
@@ -51,7 +51,7 @@ class _Behind:
 
     async def ran(self, command: Command) -> str:
         """As `wait`, on a loop."""
-        talk = self._plug.of(FORMAT)
+        talk = self._plug.conversation()
         try:
             return await self._plug.attached.ran(lambda: self._done(command, talk))
         except MemoristError as error:
@@ -67,13 +67,13 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
 
     def __init__(
         self,
-        plug: WirePlug | None = None,
+        plug: MemoristMiddleware | None = None,
         *,
         cache_control: BetaCacheControlEphemeralParam | None = None,
         **options: Unpack[PlugOptions],
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._behind = _Behind(plug or WirePlug(**options))
+        self._behind = _Behind(plug or MemoristMiddleware(**options))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """A folder's files, or a file's lines."""
@@ -117,13 +117,13 @@ class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def __init__(
         self,
-        plug: WirePlug | None = None,
+        plug: MemoristMiddleware | None = None,
         *,
         cache_control: BetaCacheControlEphemeralParam | None = None,
         **options: Unpack[PlugOptions],
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._behind = _Behind(plug or WirePlug(**options))
+        self._behind = _Behind(plug or MemoristMiddleware(**options))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """A folder's files, or a file's lines."""

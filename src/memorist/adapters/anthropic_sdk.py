@@ -34,6 +34,8 @@ class MemoristMiddleware(WirePlug, Middleware):
     one call. A request of a message thread, whose history the provider keeps, passes as it is: give the tool runner `thread=False`.
     """
 
+    formats = (FORMAT,)
+
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
         """One attempt of a client that blocks."""
         exchange, body = self._exchange(request)

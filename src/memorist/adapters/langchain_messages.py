@@ -46,7 +46,8 @@ def _assistant(message: AIMessage) -> JsonObject:
     content = _content(message.content)
     if not isinstance(content, str):
         parts = [part for part in content if part["type"] not in _UNSAID]
-        content = "".join(part["text"] for part in parts) if all(part["type"] == "text" for part in parts) else parts
+        plain = all(part["type"] == "text" and isinstance(part.get("text"), str) for part in parts)
+        content = "".join(part["text"] for part in parts) if plain else parts
     if not calls:
         return {"role": "assistant", "content": content}
     return {"role": "assistant", "content": content or None, "tool_calls": calls}

@@ -57,6 +57,8 @@ class MemoristOpenAI(WirePlug):
     provider (`previous_response_id`, `conversation`, `prompt`) passes as it is.
     """
 
+    formats = ("openai_responses", "openai_chat")
+
     def http_client(self, **options: Unpack[ClientOptions]) -> httpx2.Client:
         """The SDK's own HTTP client, with memorist in it; as `openai.DefaultHttpxClient`."""
         return _Client(self, **options)

@@ -7,16 +7,17 @@ import os
 import uuid
 import weakref
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self, TypedDict, Unpack
+from typing import ClassVar, Self, TypedDict, Unpack
 
 from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.wire_reply import over, refused_as_too_long, reply_of
 from memorist.core.messages import JsonObject
+from memorist.fetching import fetch_tool
 from memorist.ports import Model
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
@@ -92,11 +93,19 @@ class Exchange:
 
     def refused(self, status: int, data: bytes) -> JsonObject | None:
         """The provider answered with an error: a smaller request where it said that this one is too long, else None."""
-        return self.conversation.recover() if self._awaited and refused_as_too_long(status, data) else None
+        return self.too_long() if refused_as_too_long(status, data) else None
 
     async def arefused(self, status: int, data: bytes) -> JsonObject | None:
         """As `refused`."""
-        return await self.conversation.arecover() if self._awaited and refused_as_too_long(status, data) else None
+        return await self.atoo_long() if refused_as_too_long(status, data) else None
+
+    def too_long(self) -> JsonObject | None:
+        """The provider said that the request is too long: a smaller one, None when there is none."""
+        return self.conversation.recover() if self._awaited else None
+
+    async def atoo_long(self) -> JsonObject | None:
+        """As `too_long`."""
+        return await self.conversation.arecover() if self._awaited else None
 
     def answered(self, reply: object) -> None:
         """The provider answered: the SDK's object or its JSON. Without calls of tools in it the turn is over."""
@@ -130,9 +139,12 @@ class Exchange:
 class WirePlug:
     """One for a client. Takes `PlugOptions`.
 
-    All calls of the client are one conversation, unless said otherwise: those within `with plug.conversation("id"):` are of that one, and those within
+    All calls of the client are one conversation, unless said otherwise: those within `with plug.within("id"):` are of that one, and those within
     `with plug.apart():` (a title, a classification) of none, and pass as they are. Both hold for the thread or task that entered them.
     """
+
+    formats: ClassVar[tuple[str, ...]]
+    """The wire formats that the client speaks, the usual one first."""
 
     def __init__(self, **options: Unpack[PlugOptions]) -> None:
         engine = EngineArguments()
@@ -150,17 +162,25 @@ class WirePlug:
         self._mark = object()
         self._told: set[str] = set()
 
-    @contextmanager
-    def conversation(self, id: str) -> Iterator[None]:
-        """The calls within belong to the conversation of this id."""
-        with self._within(id):
-            yield
+    def conversation(self, id: str = "", format: str = "") -> Conversation:
+        """The conversation of this id; without one, that calls belong to now. `format` is its wire format, where the client speaks several.
 
-    @contextmanager
-    def apart(self) -> Iterator[None]:
+        For what the host asks for itself: `summarise`, `compact`, `fetch`.
+        """
+        name = id or _CHOSEN.get().get(self._mark) or self.session
+        return self.attached.conversation(name, project=self.project, format=format or self.formats[0], host=self._host)
+
+    def fetch_tool(self, format: str = "") -> JsonObject:
+        """The definition of a tool by which the model gets back what was taken out; answer its calls by `conversation().fetch(id)`."""
+        return fetch_tool(format or self.formats[0])
+
+    def within(self, id: str) -> AbstractContextManager[None]:
+        """The calls within belong to the conversation of this id."""
+        return self._within(id)
+
+    def apart(self) -> AbstractContextManager[None]:
         """The calls within belong to no conversation, and pass as they are."""
-        with self._within(None):
-            yield
+        return self._within(None)
 
     @contextmanager
     def _within(self, id: str | None) -> Iterator[None]:
@@ -170,17 +190,11 @@ class WirePlug:
         finally:
             _CHOSEN.reset(token)
 
-    def of(self, format: str, id: str | None = None) -> Conversation | None:
-        """The conversation of this id, or that calls belong to now; None within `apart`. `format` is a wire format of the engine."""
-        chosen = id or _CHOSEN.get().get(self._mark, self.session)
-        if chosen is None:
-            return None
-        return self.attached.conversation(chosen, project=self.project, format=format, host=self._host)
-
     def exchange(self, format: str, id: str | None = None) -> Exchange | None:
         """A call that is about to be made; None for one that passes as it is."""
-        conversation = self.of(format, id)
-        return None if conversation is None else Exchange(conversation, self._calls)
+        if id is None and _CHOSEN.get().get(self._mark, self.session) is None:
+            return None
+        return Exchange(self.conversation(id or "", format), self._calls)
 
     def kept_elsewhere(self, body: JsonObject, fields: Collection[str]) -> bool:
         """Whether a request leaves its history, or a part of it, with the provider, by one of these fields; it then passes as it is, and that is told

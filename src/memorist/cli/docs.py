@@ -25,6 +25,7 @@ from memorist.magic_docs.check import problems_of
 from memorist.magic_docs.header import find_header
 from memorist.magic_docs.heard import Heard
 from memorist.magic_docs.place.run import Ground, docs_texts, found_in, looked, missing
+from memorist.magic_docs.registered.run import Registered
 from memorist.magic_docs.run import NO_MODEL, DocsMeans, MagicDocs
 from memorist.models.choose import open_model
 from memorist.ports import Model
@@ -206,6 +207,7 @@ async def _updated(session: str, heard: Heard, ground: Ground, settings: Setting
         settings=settings.magic_docs,
         texts=docs_texts(ground.files, layout),
         tell=events.append,
+        registered=Registered(ground.files, None),
     )
     try:
         await MagicDocs(heard, means).update()

@@ -35,6 +35,7 @@ class MemoristCommands(Commands):
         "mcp": "memorist.cli.mcp:mcp_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
+        "proxy": "memorist.cli.proxy:proxy_command",
         "recall": "memorist.cli.recall:recall",
         "replay": "memorist.cli.replay:replay",
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",

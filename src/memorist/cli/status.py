@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from memorist.cli import show
+from memorist.cli.checks.hooks import hook_lines
 from memorist.cli.due import Place, dreams_due, rollouts_due
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
@@ -39,7 +40,7 @@ def status_command(days: int, as_json: bool) -> None:
     if as_json:
         show.json(found)
     else:
-        click.echo("\n".join(lines(found)))
+        click.echo("\n".join([*lines(found), *hook_lines(layout.home, SystemClock().now())]))
 
 
 def read_status(database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1) -> Status:

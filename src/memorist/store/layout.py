@@ -239,6 +239,11 @@ class SessionLayout:
         return self.folder / "memory-cursor.json"
 
     @property
+    def magic_docs(self) -> Path:
+        """Which Magic Docs the session keeps."""
+        return self.folder / "magic-docs.json"
+
+    @property
     def results(self) -> Path:
         """Tool results that were too large for the conversation, one file each."""
         return self.folder / "tool-results"

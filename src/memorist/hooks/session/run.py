@@ -101,6 +101,7 @@ class AgentSession:
         await self.follow(whole=True)
         self._attended.turn_ended()
         await self._attended.take_notes("the session ended")
+        await self._attended.settle()
         if self._tail is not None and self._tail.path.exists():
             self._attended.recorded(self._tail.path)
 

@@ -65,8 +65,8 @@ class Sessions:
         error = done.exception()
         if error is not None:
             self._failed(event, client, error)
-        if event.hook_event_name == "SessionEnd":
-            await self._close((client, event.session_id), place)
+        if event.hook_event_name == "SessionEnd" and place.work is asyncio.current_task() and not place.waiting:
+            await self._close((client, event.session_id), place)  # unless the agent took it up again meanwhile
 
     async def _close(self, key: Key, place: _Place) -> None:
         """Close a session. Who wants it meanwhile waits, and opens it anew."""
