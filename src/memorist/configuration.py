@@ -47,14 +47,16 @@ def shareable(settings: Settings) -> Settings:
 
 
 def own_settings(shared: Settings, home: Path) -> Settings:
-    """The settings of one home among many: what its own file says goes before what they share. A user's folders are looked for in the home itself.
+    """The settings of one home among many: what its own file says goes before what they share. A user's folders are looked for in the home
+    itself, and no model reads outside of it.
 
     Raises SettingsError as `load_settings` does.
     """
     own = _file_layer(home / "config.toml", project=False)
     found = shared if own is None else resolve([Layer("the shared settings", msgspec.to_builtins(shared)), own]).settings
+    memory = replace(found.auto_memory, reads_anywhere=False)
     folders = {name: _below(home, getattr(found.context, name)) for name in ("user_folder", "agents_folder")}
-    return replace(found, home=str(home), context=replace(found.context, **folders))
+    return replace(found, home=str(home), auto_memory=memory, context=replace(found.context, **folders))
 
 
 def _below(home: Path, folder: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
+from contextvars import Context
 from typing import Any, Generic, TypeVar
 
 from memorist.ports import Clock
@@ -12,7 +13,8 @@ Thing = TypeVar("Thing", bound=Hashable)
 
 
 class Resting(Generic[Thing]):
-    """What rests, the one that was used longest ago first. Belongs to one event loop.
+    """What rests, the one that was used longest ago first. Belongs to one event loop. What is closed is closed in an empty context: that of the task
+    that was there at the time may name another user.
 
     Args:
         closing: closes one. An error of it goes to the loop's exception hook, since nobody waits for it.
@@ -40,7 +42,7 @@ class Resting(Generic[Thing]):
         self._since.pop(thing, None)
         self._since[thing] = self._clock.monotonic()
         if self._watch is None or self._watch.done():
-            self._watch = asyncio.get_running_loop().create_task(self._watching())
+            self._watch = asyncio.get_running_loop().create_task(self._watching(), context=Context())
 
     def take(self, thing: Thing) -> None:
         """It does not rest any more."""
@@ -53,7 +55,7 @@ class Resting(Generic[Thing]):
     def close_one(self, thing: Thing) -> None:
         """Begin to close a thing, whether it rests or not."""
         self.take(thing)
-        task = asyncio.get_running_loop().create_task(self._closing(thing))
+        task = asyncio.get_running_loop().create_task(self._closing(thing), context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._closed)
 

@@ -22,6 +22,8 @@ class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Extraction by a model runs at the end of every so many turns."""
     turns: int = 5
     """Answers of the model in one extraction."""
+    reads_anywhere: bool = True
+    """False lets extraction by a model read in the memory folder alone, and run no commands: where one machine serves several users (`Tenants`)."""
     drain_seconds: float = 60.0
     """Longest wait for a running extraction when a session is closed."""
     scan_files: int = 200

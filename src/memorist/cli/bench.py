@@ -34,10 +34,12 @@ BENCHES = {
     "context": "context",
     "manifest": "manifest",
     "spend": "spending",
+    "hook": "hook",
     "team": "team",
     "dream": "dream",
     "rollouts-stage-one": "rollouts_stage_one",
     "rollouts": "rollouts",
+    "sessions": "sessions",
 }
 """Name of a measurement to its module in `memorist.bench`. Loaded when asked for: some need what others do not."""
 

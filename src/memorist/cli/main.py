@@ -24,11 +24,15 @@ class MemoristCommands(Commands):
         "compact": "memorist.cli.compact:compact_command",
         "config": "memorist.cli.config:config",
         "context": "memorist.cli.context:context",
+        "daemon": "memorist.cli.hook:daemon",
         "demo": "memorist.cli.replay:demo",
         "docs": "memorist.cli.docs:docs_group",
         "dream": "memorist.cli.dream:dream_command",
         "doctor": "memorist.cli.doctor:doctor",
+        "hook": "memorist.cli.hook:hook_command",
         "import": "memorist.cli.import_sessions:import_command",
+        "install": "memorist.cli.install:install",
+        "mcp": "memorist.cli.mcp:mcp_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.notes:notes",
         "proxy": "memorist.cli.proxy:proxy_command",
@@ -38,6 +42,7 @@ class MemoristCommands(Commands):
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",
+        "uninstall": "memorist.cli.install:uninstall",
         "worker": "memorist.cli.worker:worker",
     }
 

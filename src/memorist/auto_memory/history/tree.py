@@ -19,6 +19,7 @@ ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 FOLDER = b"40000"
 """The mode of a folder; all else are files."""
 _FILE = b"100644"
+_AUTHOR = b"memorist <memorist@localhost>"
 
 
 _NAMES = {Blob.type_num: b"blob", Tree.type_num: b"tree", Commit.type_num: b"commit"}
@@ -71,3 +72,16 @@ def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
     made = ShaFile.from_raw_string(Tree.type_num, b"".join(row for _, row in sorted(rows)))
     store.add_object(made)
     return made.id
+
+
+def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
+    """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
+    commit = Commit()
+    commit.tree = tree
+    commit.parents = [parent] if parent else []
+    commit.author = commit.committer = _AUTHOR
+    commit.commit_time = commit.author_time = max(0, int(at))
+    commit.commit_timezone = commit.author_timezone = 0
+    commit.encoding = b"UTF-8"
+    commit.message = text.encode()
+    return commit

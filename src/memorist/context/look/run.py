@@ -41,7 +41,7 @@ def surroundings(folder: Path, clock: Clock, *, git: bool = True, environment: M
         platform=sys.platform,
         system=f"{platform.system()} {platform.release()}",
         repository=inside,
-        git=git_state(folder) if inside and git else None,
+        git=git_state(folder, known) if inside and git else None,
     )
 
 
@@ -54,13 +54,16 @@ def _zone(environment: Mapping[str, str], now: datetime) -> str:
     return named or now.tzname() or ""
 
 
-def git_state(folder: Path) -> GitState | None:
-    """A snapshot of the repository; None where git is missing or does not tell its status. The five commands run side by side."""
+def git_state(folder: Path, environment: Mapping[str, str] | None = None) -> GitState | None:
+    """A snapshot of the repository, as a user with these variables sees it; None where git is missing or does not tell its status.
+
+    The five commands run side by side.
+    """
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, words in _ASKED.items():
             running[name] = subprocess.Popen(
-                [*_GIT, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                [*_GIT, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         said = {name: _said(process) for name, process in running.items()}
     except OSError:

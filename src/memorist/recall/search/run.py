@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from memorist.auto_memory.folder.run import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError
-from memorist.models.minilm import MiniLM, installed
+from memorist.models.minilm import installed, shared
 from memorist.recall.choose import Match
 from memorist.recall.entries import Entry
 from memorist.recall.index.run import EMBEDDED_AT_ONCE, Ranker
@@ -82,7 +82,7 @@ class MemorySearch:
     def _embed(self, marks: Mapping[str, str]) -> None:
         """In the thread: embed what has no vector yet. Whatever fails leaves the words to decide."""
         try:
-            ranker = self._with_meaning or Ranker(self._folder.where.full_text, embedder=MiniLM())
+            ranker = self._with_meaning or Ranker(self._folder.where.full_text, embedder=shared())
             entries = [self._entry(path, mark, whole=True) for path, mark in marks.items()]
             while not self._stopping.is_set() and ranker.embed(entries, at_most=EMBEDDED_AT_ONCE):
                 pass  # what is left is embedded by the next process

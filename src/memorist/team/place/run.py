@@ -58,7 +58,7 @@ def open_remote(where: TeamLayout, place: Place, project: Path, settings: TeamSe
             timeout_seconds=settings.timeout_seconds,
             entry_bytes=settings.entry_bytes,
         )
-        return GitRemote(where.mirror, branch)
+        return GitRemote(where.mirror, branch, environment)
     if not place.remote.startswith(("https://", "http://")):
         raise SettingsError(f"{place.remote!r} is no place for a team: write https://HOST for a team server, or git:URL")
     access = Access(

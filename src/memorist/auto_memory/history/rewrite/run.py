@@ -10,8 +10,8 @@ from dulwich.pack import UnpackedObject
 from dulwich.repo import Repo
 
 from memorist.auto_memory.changes import Why, commit_text
-from memorist.auto_memory.history.run import BRANCH, History, commit_of
-from memorist.auto_memory.history.tree import ENTRY, FOLDER, object_id
+from memorist.auto_memory.history.run import BRANCH, History
+from memorist.auto_memory.history.tree import ENTRY, FOLDER, commit_of, object_id
 from memorist.store.files import make_folders, refusal
 from memorist.store.folders import aside, replace_folder
 
