@@ -8,9 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
-from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+from memorist.auto_memory.history.git import KINDS, object_name, objects
+
+if TYPE_CHECKING:
+    from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
+    from dulwich.objects import Blob, ObjectID
 
 MANY = 100
 """Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
@@ -21,12 +25,12 @@ FOLDER = b"40000"
 _FILE = b"100644"
 
 
-_NAMES = {Blob.type_num: b"blob", Tree.type_num: b"tree", Commit.type_num: b"commit"}
+_NAMES = {number: name.encode() for name, number in KINDS.items()}
 
 
 def object_id(kind: int, data: bytes) -> ObjectID:
     """The id that Git gives to a file, a list of files or a change with these bytes."""
-    return ObjectID(hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).hexdigest().encode())
+    return object_name(hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).hexdigest().encode())
 
 
 def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
@@ -37,7 +41,7 @@ def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
 def _entries(store: BaseObjectStore, tree: ObjectID, above: bytes) -> Iterator[tuple[bytes, bytes]]:
     for mode, name, sha in ENTRY.findall(store[tree].as_raw_string()):
         if mode == FOLDER:
-            yield from _entries(store, ObjectID(sha.hex().encode()), above + name + b"/")
+            yield from _entries(store, object_name(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
 
@@ -68,6 +72,6 @@ def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
     for name, inner in below.items():
         # Git sorts a folder as if its name ended in a slash.
         rows.append((name + b"/", b"%s %s\0%s" % (FOLDER, name, bytes.fromhex(_written(store, inner).decode()))))
-    made = ShaFile.from_raw_string(Tree.type_num, b"".join(row for _, row in sorted(rows)))
+    made = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
     store.add_object(made)
     return made.id
