@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.core.template import render
 from memorist.core.tokens import estimate_text
 from memorist.core.truncate import cut_middle
@@ -41,7 +42,7 @@ MESSAGES_TOKENS = 8_000
 NOTES_TOKENS = 12_000
 """Tokens of each part of the material for a model; the notes' own limit (source-notes.md), and two thirds of it. Ours."""
 
-_SAFE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_SAFE_NAME = late_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NOT_STEPS = frozenset({"read", "look", "search", "ask", "refused", "agent", "use"})
 _CHECKS = frozenset({"test", "lint", "typecheck", "build"})
 _NAME_WORDS = 5
