@@ -6,9 +6,14 @@ DATA ?= ../shared/data
 OUT ?= build/demo
 WORKERS ?= 2
 CLIENTS := build/clients
+PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
+NEWEST ?=
+# Hosts that pin what core.txt pins too, and otherwise.
+OWN_PINS := hermes
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-clients check format bench docs lock clean
+.PHONY: help demo test test-slow test-clients test-plugs check format bench docs lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -53,6 +58,34 @@ $(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json
 test-clients: .venv/dev $(CLIENTS)/made  ## run the tests with the real Codex and Claude Code (installs them with npm)
 	sh tests/clients/alone.sh $(BIN)/pytest -m real_client
 
+# An environment for each host, as one host's packages may keep another's from its newest release.
+build/plugs/%/made: requirements/plugs/%.txt requirements/core.txt pyproject.toml
+	@echo "installing $* into build/plugs/$* …"
+	@rm -rf build/plugs/$*
+	@$(PYTHON) -m venv build/plugs/$*
+	@build/plugs/$*/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@build/plugs/$*/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+build/plugs/%-newest/made: FORCE
+	@echo "installing the newest $* into build/plugs/$*-newest …"
+	@rm -rf build/plugs/$*-newest
+	@$(PYTHON) -m venv build/plugs/$*-newest
+	@build/plugs/$*-newest/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/core.txt
+	@build/plugs/$*-newest/bin/python -m pip install -qq --disable-pip-version-check -r requirements/plugs/tests.in -r requirements/plugs/$*.in
+	@build/plugs/$*-newest/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+FORCE:
+
+.PRECIOUS: build/plugs/%/made build/plugs/%-newest/made
+
+test-plugs/%: build/plugs/%$(if $(NEWEST),-newest)/made
+	@build/plugs/$*$(if $(NEWEST),-newest)/bin/python -m pip list --disable-pip-version-check 2>/dev/null | grep -iE "^($$(sed 's/\[.*//; s/[<>=].*//' requirements/plugs/$*.in | tr '\n' '|')memorist) "
+	build/plugs/$*$(if $(NEWEST),-newest)/bin/python -m pytest -q tests/plugs/test_$(subst -,_,$*).py $(if $(wildcard docs/plugs/$*.md),tests/test_docs.py -k "test_$(subst -,_,$*) or $*.md")
+
+test-plugs: $(addprefix test-plugs/,$(PLUGS))  ## run each plug with its host's real package (PLUGS="langchain …" for some, NEWEST=1 for the newest releases)
+
 check: .venv/dev  ## formatting, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -70,10 +103,9 @@ docs: .venv/dev  ## write the generated parts of the documents anew
 
 lock: .venv/made  ## pin the dependencies anew
 	@$(PIP) uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --group build pyproject.toml -o requirements/core.txt
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --group dev -c requirements/core.txt pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --group build pyproject.toml -o requirements/core.txt
+	$(COMPILE) --group dev -c requirements/core.txt pyproject.toml -o requirements/dev.txt
+	$(foreach host,$(PLUGS),$(COMPILE) --group build $(if $(filter $(host),$(OWN_PINS)),,-c requirements/core.txt) pyproject.toml requirements/plugs/tests.in requirements/plugs/$(host).in -o requirements/plugs/$(host).txt &&) true
 
 clean:  ## remove everything that was made
 	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache

@@ -12,12 +12,14 @@ import re
 import runpy
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from memorist.cli.main import commands
 from memorist.context.rows import FILE_NATIVE, ROLLOUT, Row
+from memorist.mcp_server.asked import TOOLS, Tool
 from memorist.settings import Settings
 
 DOCS = Path(__file__).parent
@@ -115,6 +117,26 @@ def compared(record: Path) -> list[str]:
     return parts[:-1]
 
 
+def tools_of(tools: tuple[Tool, ...]) -> list[str]:
+    """One row for each tool of the MCP server, and one for each of its arguments."""
+    lines = ["| tool | what a model is told of it |", "|---|---|", *(f"| `{tool.name}` | {tool.description} |" for tool in tools)]
+    lines += ["", "| tool | argument | type | meaning |", "|---|---|---|---|"]
+    for tool in tools:
+        for name, schema in tool.schema["properties"].items():
+            need = ", needed" if name in tool.schema.get("required", ()) else ""
+            lines.append(f"| `{tool.name}` | `{name}` | {_type_of(schema)}{need} | {schema['description']} |")
+    return lines
+
+
+def _type_of(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{each}`" for each in schema["enum"] if each)
+    bounds = (
+        f"{schema.get('minimum', 0):,} to {schema['maximum']:,}" if "maximum" in schema else f"at most {schema['maxLength']:,} characters"
+    )
+    return f"{schema['type']}, {bounds}"
+
+
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
@@ -124,6 +146,7 @@ def generated() -> dict[Path, str]:
         "context-compared": "\n".join(compared(DOCS.parent / "tests" / "clients" / "compared.toml")) + "\n",
         "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
     }
+    parts["plugs/mcp"] = "\n".join(tools_of(TOOLS)) + "\n"
     texts = {}
     for name, body in parts.items():
         path = DOCS / f"{name}.md"

@@ -1,4 +1,4 @@
-"""What every test shares: a home of its own, no keys, no network but loopback, and known requirement ids."""
+"""What every test shares: a home of its own, no keys, no network but loopback, no timed examples (a busy machine is no fault), known requirement ids."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 LEDGER = tomllib.loads((Path(__file__).parent / "requirements.toml").read_text("utf-8"))
 KNOWN = {f"{area}-{number}" for area, row in LEDGER.items() for number in range(1, row["ids"] + 1)}

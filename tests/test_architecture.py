@@ -25,6 +25,7 @@ ORDER = [
     "models",
     "forks",
     "events",
+    "telemetry",
     "store",
     "spend",
     "session_memory",
@@ -38,6 +39,8 @@ ORDER = [
     "team",
     "magic_docs",
     "flags",
+    "hook_settings",
+    "proxy_settings",
     "settings",
     "configuration",
     "model_limits",
@@ -56,12 +59,17 @@ ORDER = [
     "beside",
     "session",
     "playback",
+    "attended",
     "past_state",
     "past_sessions",
     "background",
     "engine",
     "resting",
     "tenants",
+    "mcp_server",
+    "hooks",
+    "proxy",
+    "adapters",
     "testing",
     "replay",
     "bench",
@@ -88,12 +96,14 @@ EDGES = (
     "beside.py",
     "session.py",
     "playback.py",
+    "attended.py",
     "past_state.py",
     "past_sessions.py",
     "background.py",
     "engine.py",
     "resting.py",
     "tenants.py",
+    "adapters/",
     "prompts/load.py",
     "forks/lane.py",
     "__main__.py",
@@ -264,6 +274,7 @@ def test_a_command_is_only_ever_called_through_the_program() -> None:
     alone = [
         f"{path.name}: {ast.unparse(call.args[0])}"
         for path in tests.rglob("*.py")
+        if "click.testing" in path.read_text("utf-8")  # other things are invoked too
         for call in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "invoke" and call.args
         if ast.unparse(call.args[0]) != "commands"

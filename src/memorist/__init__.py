@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
     from memorist.context.host import HostContext as HostContext
     from memorist.engine import Memorist as Memorist

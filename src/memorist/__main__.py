@@ -1,6 +1,18 @@
-"""`python -m memorist` is the command line."""
+"""`python -m memorist` and `memorist`: the command line. A hook goes its own way, before anything else is loaded: an agent waits for it."""
 
-from memorist.cli.main import main
+from __future__ import annotations
+
+import sys
+
+from memorist.hooks.call.run import main as hook
+
+
+def main() -> None:
+    """Run what the arguments say."""
+    if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
+        hook(sys.argv[2:])
+    __import__("memorist.cli.main", fromlist=["main"]).main()
+
 
 if __name__ == "__main__":
     main()

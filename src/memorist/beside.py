@@ -13,6 +13,7 @@ from memorist.dreaming import Beneath, dream_of
 from memorist.forks.spec import ParentCall
 from memorist.journal import Journal
 from memorist.magic_docs.place.run import Ground, docs_texts
+from memorist.magic_docs.registered.run import Registered
 from memorist.magic_docs.run import DocsMeans, MagicDocs
 from memorist.past_shown import PastShown
 from memorist.store.layout import Layout
@@ -85,7 +86,7 @@ class Beside:
 
     def read(self, path: str) -> None:
         """A file was read into the conversation."""
-        self._journal.memories.heard.read(path)
+        self._docs.read(path)
         if self._assembly is not None:
             self._assembly.read(path)
 
@@ -126,6 +127,7 @@ def _magic_docs(journal: Journal) -> MagicDocs:
         settings=world.settings.magic_docs,
         texts=docs_texts(world.files, layout),
         tell=journal.tell,
+        registered=Registered(world.files, journal.layout.magic_docs if project else None),
     )
     return MagicDocs(journal.memories.heard, means)
 

@@ -23,6 +23,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from memorist.assembly import Assembly, AssemblyMeans
+from memorist.attended import Attended
 from memorist.auto_memory.index import Uses
 from memorist.auto_memory.place.run import memory_layout, remember_project
 from memorist.auto_memory.run import AutoMemory
@@ -104,7 +105,7 @@ class Memorist:
         self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
         """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
-        self._sessions: set[Session | Playback] = set()
+        self._sessions: set[Session | Playback | Attended] = set()
         self._memory: dict[str, AutoMemory] = {}
         self._searches: dict[str, SkillSearch] = {}
         self._state: State | None = None
@@ -144,15 +145,25 @@ class Memorist:
         Raises StoreError when the folder cannot be written, or another process has the session open.
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
+        beside, _ = self._begun(journal, host or Host())
+        self._sessions.add(opened := Session(journal, beside, self._sessions.discard))
+        return opened
+
+    def attend(self, session: str, *, project: str = "", format: str = "anthropic", listener: Listener | None = None) -> Attended:
+        """Open a live session of an agent that memorist sees by what the agent records, as its hooks do. Raises as `open` does."""
+        journal = self._journal(session, project, format, Host(), None, listener)
+        self._sessions.add(opened := Attended(journal, *self._begun(journal, Host()), gone=self._sessions.discard))
+        return opened
+
+    def _begun(self, journal: Journal, host: Host) -> tuple[Beside, PastShown | None]:
+        """What stands beside a live session; what is due starts with it."""
         journal.memories.begin()
         past = None
-        if self.settings.learns_from_rollouts and not (host or Host()).remote:
+        if self.settings.learns_from_rollouts and not host.remote:
             past = self._past(journal)
             if self.works_on_past and (self._worker is None or ended(self._worker)):
                 self._worker = start_worker(self.settings, files=self._files, clock=self._clock, environment=self.environment)
-        opened = Session(journal, Beside(journal, lambda context: self._assembly(journal, context), past), self._sessions.discard)
-        self._sessions.add(opened)
-        return opened
+        return Beside(journal, lambda context: self._assembly(journal, context), past), past
 
     def _past(self, journal: Journal) -> PastShown:
         means = PastMeans(

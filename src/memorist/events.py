@@ -86,6 +86,8 @@ class ConversationCompacted(Struct, frozen=True, tag="conversation_compacted"):
     cut: int
     """Messages or results that are no longer shown in full."""
     restored: int
+    seconds: float = 0.0
+    """How long it took, the model's answer included; 0 for what the provider did by itself."""
 
 
 class CompactionFailed(Struct, frozen=True, tag="compaction_failed"):
@@ -129,6 +131,8 @@ class TeamSynced(Struct, frozen=True, kw_only=True, tag="team_synced"):
     sent: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    seconds: float = 0.0
+    """How long it took."""
 
 
 class TeamFailed(Struct, frozen=True, tag="team_failed"):
@@ -160,6 +164,8 @@ class MemoryRecalled(Struct, frozen=True, tag="memory_recalled"):
     tokens: int
     why: str
     """`index` at the start of a session and after a compaction, else what they were found by."""
+    seconds: float = 0.0
+    """How long finding and choosing took."""
 
 
 class ExtractionFailed(Struct, frozen=True, tag="extraction_failed"):
@@ -208,12 +214,22 @@ class Dreamed(Struct, frozen=True, tag="dreamed"):
     what: str
     waiting: int
     """Questions that it put into the inbox."""
+    seconds: float = 0.0
+    """How long it took, the model's answer included."""
 
 
 class DreamFailed(Struct, frozen=True, tag="dream_failed"):
     """A consolidation did not come to its end; the time of the last one stands, and what it had not written is as it was."""
 
     why: str
+
+
+class AdapterFailed(Struct, frozen=True, tag="adapter_failed"):
+    """memorist failed at a point where a plug calls it, and the host went on without. Told to the listener; no session may be open to write it down."""
+
+    session: str
+    point: str
+    error: str
 
 
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
@@ -248,6 +264,7 @@ Event = (
     | MagicDocForgotten
     | Dreamed
     | DreamFailed
+    | AdapterFailed
     | SessionClosed
 )
 

@@ -27,6 +27,7 @@ from memorist.store.events import EventLog
 from memorist.store.layout import SessionLayout
 from memorist.store.sessions import keep_session
 from memorist.store.transcript import TranscriptWriter, recorded
+from memorist.telemetry.run import Traces
 
 CLOSE_SECONDS = 60.0
 """Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
@@ -46,7 +47,8 @@ class Journal:
         self.host = replace(host, auto_compact=self.compacts)
         self.following = Following(self._session_memory)
         self._closed = False
-        self.governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend)
+        self._traces = traces = Traces(world.settings.telemetry, named.id, world.clock)
+        self.governor = SpendGovernor(world.database, named.id, clock=world.clock, settings=world.settings.spend, told=traces.receipt)
         self._transcript = TranscriptWriter(layout.transcript)
         self._events = EventLog(layout.events, world.clock)
         self.memory = SessionMemory(layout, self.following, texts, self._memory_means())
@@ -210,6 +212,7 @@ class Journal:
     def tell(self, event: Event) -> None:
         """Write an event down and tell the listener."""
         self._events.append(event)
+        self._traces.event(event)
         if self.world.listener is not None:
             self.world.listener(event)
 

@@ -169,6 +169,15 @@ class Memories:
             self._ask(self.recall)
         return found + [Given(message.id, shown.text) for shown in self.recall.ready()]
 
+    async def answer(self, asked: str, message: str) -> list[str]:
+        """For an agent that keeps its context itself: what bears on the question and was not shown yet. Waits for a choosing model."""
+        if self.recall is None or not self._may_ask:
+            return []
+        with self.recall.still(), contextlib.suppress(StoreError):
+            self.recall.begin_turn(asked, message, tools_used(self._newest))
+        await self.recall.chosen()
+        return [shown.text for shown in self.recall.ready()]
+
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The reply had no tool calls: a model may look for what is worth keeping, in the background."""
         self._catch_up()

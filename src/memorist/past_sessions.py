@@ -37,6 +37,7 @@ from memorist.store.forgetting import set_mode
 from memorist.store.rollouts import keep_threads, kept, restore, threads
 from memorist.store.state import remarks
 from memorist.store.thread import Extracted, Kept, Thread
+from memorist.telemetry.run import Traces
 
 ALL_AGES = 36_500
 """Days that stand for any age."""
@@ -149,7 +150,8 @@ class PastSessions(PastState):
         )
 
     def _governed(self) -> tuple[SpendGovernor, Callable[[Receipt], object]]:
-        governor = SpendGovernor(self._database, "", clock=self.clock, settings=self.settings.spend)
+        told = Traces(self.settings.telemetry, "", self.clock).receipt
+        governor = SpendGovernor(self._database, "", clock=self.clock, settings=self.settings.spend, told=told)
         return governor, lambda receipt: governor.keep(_without_answer(receipt))
 
     async def _extract(self, rollouts: RolloutsSettings, thread: Thread, *, final: bool) -> Extracted:

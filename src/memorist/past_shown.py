@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -22,9 +23,9 @@ from memorist.rollouts.overview import SUMMARY
 from memorist.rollouts.places import Here
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.shown import Texts, View, show
-from memorist.rollouts.sources.run import repository
+from memorist.rollouts.sources.run import Place, find, repository
 from memorist.store.layout import Layout
-from memorist.store.rollouts import count_uses, kept
+from memorist.store.rollouts import count_uses, keep_threads, kept, threads
 from memorist.store.state import State
 from memorist.view import View as Window
 
@@ -74,6 +75,21 @@ class PastShown:
             self._due = self._made_anew = False
             if text:
                 window.insert_first(self._message(text)) if first else window.insert(self._message(text))
+
+    def opening(self) -> str:
+        """The text, for a host that shows it by itself; empty where it is shown already, and where there is nothing. Raises StoreError, and stays due."""
+        text = self._text() if self._due else ""
+        self._due = self._made_anew = False
+        return text
+
+    def stands(self) -> None:
+        """A former process showed it, and it is in the context still."""
+        self._due = False
+
+    def recorded(self, file: Path) -> None:
+        """Have the recording of this session known among past sessions, with what else stands new beside it. Raises StoreError."""
+        state = self._means.state()
+        keep_threads(state, find([Place(file.parent)], threads(state)).threads)
 
     def _text(self) -> str:
         means = self._means

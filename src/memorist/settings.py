@@ -19,19 +19,22 @@ from memorist.errors import SettingsError
 from memorist.flags.settings import FlagsSettings
 from memorist.flags.values import SECTIONS, in_force, overridden, remarks
 from memorist.forks.spec import ForkLimits
+from memorist.hook_settings import HooksSettings
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.models.settings import ModelSettings
+from memorist.proxy_settings import ProxySettings
 from memorist.recall.settings import RecallSettings
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.skills.settings import SkillsSettings
 from memorist.spend.settings import SpendSettings
 from memorist.team.settings import TeamSettings
+from memorist.telemetry.settings import TelemetrySettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
 """`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
 
-NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_TEAM_TOKEN"})
+NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_MCP_TOKEN", "MEMORIST_PROXY_TOKEN", "MEMORIST_TEAM_TOKEN"})
 """Variables with the prefix that are read elsewhere: keys, and the place of a model file on this machine."""
 
 FLAG = "flag"
@@ -71,7 +74,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dream: DreamSettings = DreamSettings()
     team: TeamSettings = TeamSettings()
     magic_docs: MagicDocsSettings = MagicDocsSettings()
+    hooks: HooksSettings = HooksSettings()
     flags: FlagsSettings = FlagsSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    proxy: ProxySettings = ProxySettings()
 
     @property
     def remembers(self) -> bool:

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from memorist.bench import team
 from memorist.bench.team import Heard, missing, rows, serving
+from memorist.testing.postgres import postgres
 
 
 @pytest.mark.covers("TM-2")
-def test_a_few_clients_lose_nothing_on_a_real_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every write that was answered for is found again; a mark that nobody wrote is missed."""
-    monkeypatch.setattr(team, "CLIENTS", 8)
-    monkeypatch.setattr(team, "PROCESSES", 2)
-    monkeypatch.setattr(team, "REST_SECONDS", 0.02)
-    monkeypatch.setattr(team, "WRITES", 0.6)
-    with serving(tmp_path) as url:
-        heard = team._group((url, 1.0, 0))
-        lost = missing(url, heard)
-        invented = missing(url, Heard([], [], [("m0.md", "nobody.1")]))
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_few_clients_lose_nothing_on_real_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Each a process. Every write that was answered for is found again, also by the other of two servers on one PostgreSQL; a mark that nobody wrote is
+    missed.
+    """
+    monkeypatch.setattr(team, "CLIENTS", 6)
+    monkeypatch.setattr(team, "START_SECONDS", 1.0)
+    with ExitStack() as opened:
+        stores = [""] if kind == "sqlite" else [opened.enter_context(postgres())] * 2
+        urls = [opened.enter_context(serving(tmp_path, store)) for store in stores]
+        heard = team.run(urls, 3.0)
+        lost = [missing(url, heard) for url in urls]
+        invented = missing(urls[0], Heard([], [], [("m0.md", "nobody.1")]))
 
     assert heard.marks
-    assert (heard.failed, lost, invented) == (0, 0, 1)
+    assert len({mark.partition(".")[0] for _, mark in heard.marks}) > 1
+    assert (heard.failed, set(lost), invented) == (0, {0}, 1)
 
 
 def test_a_loss_is_a_goal_that_was_missed() -> None:

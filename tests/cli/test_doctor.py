@@ -170,6 +170,23 @@ def test_what_killed_writers_left_is_moved_aside(home: Path) -> None:
     assert new.exists()
 
 
+@pytest.mark.covers("OP-1", "MD-2")
+def test_what_killed_writers_left_beside_a_magic_doc_is_moved_aside(home: Path, tmp_path: Path) -> None:
+    """In the person's own project, where the home's look does not reach; only our own temporary files, only an hour old."""
+    project = tmp_path / "shop"
+    (project / "SHOP.md").write_text("# MAGIC DOC: The shop\n", "utf-8")
+    (session,) = home.glob("projects/*/*/transcript.jsonl")
+    (session.parent / "magic-docs.json").write_text(json.dumps([str(project / "SHOP.md")]), "utf-8")
+    left, fresh = project / ".memorist-0a.tmp", project / ".memorist-0b.tmp"
+    for path in (left, fresh):
+        path.write_text("half", "utf-8")
+    os.utime(left, (time.time() - 7_200,) * 2)
+    expect_mended("beside Magic Docs")
+
+    assert (home / "put-aside" / ".memorist-0a.tmp-1").read_text("utf-8") == "half"
+    assert fresh.exists()
+
+
 @pytest.mark.covers("OP-1")
 def test_times_in_the_future_are_put_right(home: Path, where: MemoryLayout) -> None:
     """A file from a clock that ran ahead would close every gate that counts by it."""

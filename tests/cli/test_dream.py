@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import commands
+from memorist.engine import Memorist
 from memorist.errors import ModelUnavailable
 from memorist.models.choose import open_model
 from memorist.testing import Fail, Say, ScriptedModel
@@ -120,3 +123,33 @@ def test_a_model_that_is_named_is_asked(project: Path, monkeypatch: pytest.Monke
     assert ("not finished" in told) is not works
     assert len(names()) == 3
     assert scripted.closed
+
+
+@pytest.mark.covers("DR-1")
+def test_status_names_the_projects_that_a_dream_is_due_for(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After as many sessions as the gate wants, and not one earlier; not after the dream; not where dreams are off. Nothing is written by asking."""
+
+    async def talk(number: int) -> None:
+        async with Memorist(model="structural") as engine:
+            session = await engine.open(f"s{number}", project=str(project))
+            await session.prepare({"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": f"Hello number {number}."}]})
+            await session.close()
+
+    def due() -> list[str]:
+        return [row["why"] for row in read("status")["due"] if row["what"] == "dream"]
+
+    for number in range(4):
+        asyncio.run(talk(number))
+    early = due()
+    asyncio.run(talk(4))
+    lock = next(Path(os.environ["MEMORIST_HOME"]).glob("projects/*/memory-state")) / "dream"
+    before = sorted(lock.rglob("*"))
+    (told,) = due()
+    assert sorted(lock.rglob("*")) == before
+    assert early == []
+    assert told.startswith(f"{project}: 5 other sessions so far; ")
+    monkeypatch.setenv("MEMORIST_DREAM__ENABLED", "false")
+    assert due() == []
+    monkeypatch.delenv("MEMORIST_DREAM__ENABLED")
+    run("dream", "--now")
+    assert due() == []

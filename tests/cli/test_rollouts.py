@@ -300,3 +300,26 @@ def test_a_damaged_database_is_put_aside_and_made_anew_from_the_files(sessions: 
     assert (home / "memories" / "MEMORY.md").read_text() == before
     assert list(home.glob("state.sqlite.damaged*"))
     assert any("damaged" in each for each in done["remarks"])
+
+
+@pytest.mark.covers("OP-1", "RO-2")
+def test_the_doctor_fills_a_lost_database_from_the_files(sessions: Path, home: Path) -> None:
+    """What was remembered is known again, as it was; a database that somebody reset is left as it is; a folder in the lock's place goes aside."""
+    found("rollouts", "sync", "--sessions", str(sessions))
+    before = found("rollouts", "status")
+    for path in home.glob("state.sqlite*"):
+        path.unlink()
+    sick = memorist("doctor", "--json")
+    mended = json.loads(memorist("doctor", "--json", "--fix").stdout)["findings"]
+    again = memorist("doctor", "--json")
+
+    assert sick.exit_code == 1
+    assert "knows nothing of 2 past sessions" in sick.stdout
+    assert any(each["area"] == "rollouts" and "2 sessions put back" in each["what"] for each in mended)
+    assert again.exit_code == 0
+    assert found("rollouts", "status")["extracts"] == before["extracts"]
+    lock = home / "memories-state" / "lock"
+    lock.unlink()
+    lock.mkdir()
+    assert memorist("doctor").exit_code == 1
+    assert memorist("doctor", "--fix").exit_code == 0

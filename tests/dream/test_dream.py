@@ -28,7 +28,7 @@ from memorist.dream.settings import DreamSettings
 from memorist.dream.writing.run import journal_of
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import Dreamed, DreamFailed, MemoryChanged
-from memorist.forks.spec import ForkLimits
+from memorist.forks.spec import ForkLimits, Outcome
 from memorist.formats.recorded import Head
 from memorist.ports import Request
 from memorist.store.files import DiskFiles, refusal
@@ -158,7 +158,9 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
     assert "fine-1.md" not in world.paths()
     assert len([each for each in world.memory.folder.history.log() if each.why.actor == "dream"]) == 1
     assert done.said.endswith("Two things.")
-    assert [receipt.files for receipt in world.receipts] == [()]
+    (receipt,) = world.receipts
+    assert receipt.outcome is Outcome.CHANGED
+    assert [(Path(file.path).name, file.after is None) for file in receipt.files] == [("fine-0.md", False), ("fine-1.md", True)]
 
 
 @pytest.mark.covers("DR-4", "SF-2")
@@ -177,6 +179,7 @@ async def test_a_model_neither_deletes_nor_rewrites_what_the_person_stated(world
     done = await world.dream(model(answer)).dream("asked for", ())
 
     assert not done.change
+    assert [(receipt.outcome, receipt.files) for receipt in world.receipts] == [(Outcome.UNCHANGED, ())]
     assert {path for _, path, _ in done.waiting} == {"pnpm.md", "tabs.md"}
     assert (world.body("pnpm.md"), world.body("tabs.md")) == ("Always use pnpm.", "Always use tabs.")
 
@@ -226,6 +229,38 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     joined = data(" ".join(" ".join(f"w{number}x{word}" for word in range(40)) for number in range(4)), name="all")
     assert not made({**gone, "all.md": (None, joined)}, before, own).refused
     assert len(made({"x.md": (None, b"new")}, {}, own).changes) == 1
+
+
+@pytest.mark.covers("DR-4", "FK-8")
+@pytest.mark.parametrize("case", ["dry run", "refused whole", "changed meanwhile", "disk refuses"])
+async def test_a_dreams_receipt_claims_no_change_of_which_nothing_was_written(
+    world: World, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the fork left in its copy: a dry run, more than a dream may, a file that somebody else wrote meanwhile, a disk that is full."""
+    messy(world)
+
+    def answer(text: str) -> str:
+        paths = named(text)
+        if case == "changed meanwhile":
+            world.put("fine-0.md", data("Desk 0 is open at night.", name="fine-0"), actor="user")
+        if case == "refused whole":
+            return "\n\n".join(f'<write path="{path}">\nretired: away\n</write>' for path in paths)
+        return rewrite(next(path for path in paths if path.endswith("fine-0.md")), "Desk 0 answers for parts 0 and 7.")
+
+    if case == "disk refuses":
+        monkeypatch.setattr("memorist.dream.run.carry_out", full)
+    run = world.dream(model(answer)).dream("asked for", (), dry_run=case == "dry run")
+    if case == "disk refuses":
+        with pytest.raises(StoreError):
+            await run
+    else:
+        await run
+
+    assert [(receipt.outcome, receipt.files, receipt.requests) for receipt in world.receipts] == [(Outcome.UNCHANGED, (), 1)]
+
+
+def full(*_: object, **__: object) -> None:
+    raise StoreError("the disk is full")
 
 
 @pytest.mark.covers("DR-2", "DR-4")
@@ -330,6 +365,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from dream.conftest import World
+from dream.test_dream import two_changes
 from memorist.store.files import DiskFiles
 import memorist.dream.lock.run as locks
 at, count = int(sys.argv[2]), 0
@@ -344,8 +380,62 @@ def counted(real):
 for name in ("write", "create", "remove", "append"):
     setattr(DiskFiles, name, counted(getattr(DiskFiles, name)))
 locks.DreamLock._put = counted(locks.DreamLock._put)
-asyncio.run(World(Path(sys.argv[1])).dream().dream("asked for", ()))
+def mortal(text):
+    counted(lambda: None)()
+    return two_changes(text)
+from dream.test_dream import model
+asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "model" else None).dream("asked for", ()))
 """
+
+
+def two_changes(text: str) -> str:
+    """A model's answer that rewrites one memory and takes out another."""
+    folder = named(text)[0].rpartition("/")[0]
+    gone = f'<write path="{folder}/fine-1.md">\nretired: desk 1 is closed\n</write>'
+    return rewrite(f"{folder}/fine-0.md", "Desk 0 answers for parts 0 and 7.") + "\n\n" + gone
+
+
+async def killed(home: Path, at: int, way: str) -> int | None:
+    """A dream in a process that is killed before its n-th step; gives its status."""
+    command = [sys.executable, "-c", KILLED, str(home), str(at), str(Path(__file__).parents[1]), way]
+    return await (await asyncio.create_subprocess_exec(*command)).wait()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.covers("DR-2", "DR-3", "DR-4")
+async def test_a_kill_at_every_step_of_a_dream_with_a_model_loses_nothing(tmp_path: Path) -> None:
+    """While the model thinks and at each write after it: a memory is as it was, as the model made it, or whole in the history; the time before counts."""
+    steps = 0
+    for at in range(80):
+        home = tmp_path / f"home-{at}"
+        world = World(home)
+        messy(world)
+        before = {path: world.body(path) for path in world.paths() if path.startswith("fine")}
+        world.memory.close()
+        status = await killed(home, at, "model")
+        fresh = World(home)
+        history = fresh.memory.folder.history
+        now = {path: fresh.body(path) for path in fresh.paths()}
+        whole = {history.data("fine-1.md", each.id) for each in history.log("fine-1.md")}
+        assert all(now.get(path) == text for path, text in before.items() if path not in ("fine-0.md", "fine-1.md"))
+        assert now["fine-0.md"] in (before["fine-0.md"], "Desk 0 answers for parts 0 and 7.")
+        assert now.get("fine-1.md", before["fine-1.md"]) == before["fine-1.md"]
+        assert any(before["fine-1.md"].encode() in (each or b"") for each in whole)
+        if status == 0:
+            assert "fine-1.md" not in now
+            break
+        assert status == -signal.SIGKILL
+        steps += 1
+        assert DreamLock(fresh.where, fresh.clock).last() is None
+        fresh.clock.advance(3 * DAY)
+        again = await fresh.dream(model(two_changes)).dream("asked for", ())
+        assert again.ran
+        assert not again.failed
+        assert "fine-1.md" not in fresh.paths()
+        assert fresh.body("fine-0.md") == "Desk 0 answers for parts 0 and 7."
+        fresh.memory.close()
+    assert steps >= 6
 
 
 @pytest.mark.slow
@@ -358,16 +448,15 @@ async def test_a_kill_at_every_write_loses_nothing(tmp_path: Path) -> None:
         world = World(home)
         messy(world)
         world.memory.close()
-        ended = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(home), str(at), str(Path(__file__).parents[1]))
-        await ended.wait()
+        status = await killed(home, at, "rules")
         fresh = World(home)
         fresh.clock.advance(3 * DAY)
         texts = {fresh.body(path).casefold().rstrip(".") for path in fresh.paths()}
         assert "use pnpm" in texts
         assert len([text for text in texts if text.startswith("desk")]) == 6
-        if ended.returncode == 0:
+        if status == 0:
             break
-        assert ended.returncode == -signal.SIGKILL
+        assert status == -signal.SIGKILL
         steps += 1
         await fresh.dream().dream("asked for", ())
         assert sorted(fresh.paths()) == sorted([*(f"fine-{number}.md" for number in range(6)), "freeze.md", "plan.md", "use-pnpm.md"])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.conftest import data
-from memorist.auto_memory.kinds import Trust
-from memorist.auto_memory.topic import parse
+from memorist.auto_memory.kinds import Kind, Trust
+from memorist.auto_memory.topic import Provenance, encode, new_topic, parse
 from memorist.dream.conflicts import Instruction, Remark
 from memorist.dream.dated import dated, proven_times
 from memorist.dream.pointers import Links, mended
@@ -98,6 +98,65 @@ def test_memories_that_say_the_same_become_one_and_links_follow() -> None:
     assert done.changes[-1].after is None
     assert "[[use-pnpm-here]]" in after(files, done)["other.md"].decode()
     assert [(act.path, act.did) for act in done.acts if act.did == "merged"] == [("use-pnpm.md", "merged")]
+
+
+def said(
+    body: str, *, name: str, kind: str = "feedback", session: str = "s", trust: Trust = Trust.STATED, description: str = "Use pnpm"
+) -> bytes:
+    """A memory as memorist keeps what a person said outright in a session."""
+    made = new_topic(
+        "x.md",
+        kind=Kind(kind),
+        name=name,
+        description=description,
+        body=body,
+        provenance=Provenance(trust=trust, quote=body, session=session),
+    )
+    return encode(made.text())
+
+
+@pytest.mark.covers("DR-5")
+def test_a_number_that_memorist_put_behind_a_taken_name_tells_nothing_apart() -> None:
+    """What the person said twice outright is kept once, with the plain name; a third one by any number too."""
+    files = {path: said("Use pnpm here.", name=path.removesuffix(".md")) for path in ("use-pnpm.md", "use-pnpm-2.md", "use-pnpm-17.md")}
+
+    done = planned(files)
+
+    assert sorted(after(files, done)) == ["use-pnpm.md"]
+    assert {act.path for act in done.acts} == {"use-pnpm-2.md", "use-pnpm-17.md"}
+    assert not planned(after(files, done)).changes
+
+
+@pytest.mark.covers("DR-5")
+@pytest.mark.parametrize(
+    ("other", "where"),
+    [
+        (said("Use pnpm here!", name="use-pnpm-2"), {}),
+        (said("use pnpm here.", name="use-pnpm-2"), {}),
+        (said("Use pnpm here.", name="use-pnpm-2", kind="project"), {}),
+        (said("Use pnpm here.", name="use-pnpm-2", description="Use pnpm in the shop"), {}),
+        (said("Use pnpm here.", name="the second"), {}),
+        (said("Use pnpm here.", name="use-pnpm-2", session=""), {}),
+        (said("Use pnpm here.", name="use-pnpm-2", trust=Trust.DERIVED), {}),
+        (said("Use pnpm here.", name="use-pnpm-2"), {"foreign": {"use-pnpm-2.md"}}),
+        (said("Use pnpm here.", name="use-pnpm-2"), {"kept": {"use-pnpm-2.md"}}),
+        (said("Use pnpm here.", name="use-pnpm-2"), {"kept": {"use-pnpm.md"}}),
+    ],
+    ids=["text", "letter", "kind", "description", "name", "by hand", "by a model", "foreign", "kept", "the other kept"],
+)
+def test_a_number_keeps_two_apart_wherever_anything_else_differs(other: bytes, where: dict[str, Any]) -> None:
+    """A letter, a kind, a description, a name by hand, another writer, a file of somebody else's, or what the person took back."""
+    files = {"use-pnpm.md": said("Use pnpm here.", name="use-pnpm"), "use-pnpm-2.md": other}
+
+    assert not [act for act in planned(files, **where).acts if act.did == "merged"]
+
+
+@pytest.mark.covers("DR-5")
+def test_numbers_that_mean_something_stay() -> None:
+    """Phases without a plain one beside them, and a number that is a word of the text of neither."""
+    files = {f"phase-{number}.md": said("Begins in March.", name=f"phase-{number}", description="When it begins") for number in (2, 3)}
+
+    assert not planned(files).changes
 
 
 @pytest.mark.covers("DR-5")

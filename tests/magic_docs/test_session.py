@@ -408,6 +408,63 @@ async def test_a_new_process_knows_what_was_read(project: Path) -> None:
 
 
 @pytest.mark.covers("MD-2")
+@pytest.mark.parametrize("ended", [True, False], ids=["kept before", "only told of"])
+async def test_a_new_process_knows_what_the_host_said(project: Path, ended: bool) -> None:
+    """No transcript tells of it: a document that the host read by its own means is kept on by the next process, also where the turn had not ended yet."""
+    first = Host(project, model="structural")
+    session = await first.open()
+    session.on_file_read("SHOP.md")
+    await first.turn(session, "Hello", end=ended)
+    await session.close()
+    await first.engine.close()
+    second = Host(project)
+    again = await second.open()
+    second.messages = first.messages
+    await second.turn(again, "Go on")
+    await again.close()
+
+    assert len(second.tasks) == 1
+    assert [Path(event.path).name for event in second.of(MagicDocFound)] == ["SHOP.md"]
+
+
+@pytest.mark.covers("MD-2", "SF-4")
+@pytest.mark.parametrize("data", [b"", b"{", b"[1]", b'["/etc/passwd", "../x.md", "\\u0000.md"]', b"\xff"])
+async def test_a_list_of_documents_that_was_meddled_with_keeps_nothing_else(project: Path, data: bytes) -> None:
+    """Each path of it is judged like any that is read; a torn list is none, and is written anew."""
+    host = Host(project)
+    session = await host.open()
+    await session.close()
+    session.layout.magic_docs.write_bytes(data)
+    again = await host.open()
+    await host.turn(again, "Read", project / "SHOP.md")
+    await again.close()
+
+    assert [Path(event.path).name for event in host.of(MagicDocFound)] == ["SHOP.md"]
+    assert msgspec.json.decode(session.layout.magic_docs.read_bytes()) == [str(project / "SHOP.md")]
+
+
+@pytest.mark.covers("MD-2", "SF-4")
+async def test_what_a_killed_writer_left_beside_a_document_is_cleaned(project: Path) -> None:
+    """An hour later, when the document is next found; a fresh one, a link and any other hidden file stay."""
+    old, fresh, link, other = (project / name for name in (".memorist-1.tmp", ".memorist-2.tmp", ".memorist-3.tmp", ".other.tmp"))
+    for path in (old, fresh, other):
+        path.write_text("half", "utf-8")
+    link.symlink_to(project / "SHOP.md")
+    for path in (old, other):
+        os.utime(path, (time.time() - 7_200,) * 2)
+    host = Host(project)
+    session = await host.open()
+    await host.turn(session, "Read", project / "SHOP.md")
+    await session.close()
+
+    assert not old.exists()
+    assert fresh.exists()
+    assert link.is_symlink()
+    assert other.exists()
+    assert (project / "SHOP.md").read_text("utf-8") == FRAME + BODY
+
+
+@pytest.mark.covers("MD-2")
 def test_files_that_commands_print_count_as_read() -> None:
     """`cat` and `sed -n` read as a reading tool does; a command that only names a file does not."""
     heard = Heard()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
-from memorist.team.git.run import Branch, GitRemote, without_user
+from memorist.team.git.run import Branch, GitRemote
+from memorist.team.git.words import without_user
 from team.conftest import Machine, note
 
 

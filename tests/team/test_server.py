@@ -425,6 +425,7 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
 
         assert again.look("shop") == found
         assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
+        assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}
         assert again.mark("shop") == (found.id, 2)
         assert again.read("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
         assert again.look("other").id != found.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +18,8 @@ from memorist.forks.tools import recognise
 
 MEMORY_TOOL = "memory"
 """Anthropic's memory tool (claude-code.md section 13.3)."""
+OWN_TOOL = re.compile(r"(?:^|_)memorist_+memory_(?:write|forget)$")
+"""The tools of our MCP server as clients name them, such as `mcp__memorist__memory_write`."""
 _CHANGING = frozenset({"create", "str_replace", "insert", "delete", "rename"})
 
 
@@ -37,9 +40,11 @@ class Texts(Struct, frozen=True):
 
 
 def changes_memory(use: ToolUse, folder: Path) -> bool:
-    """Whether a call of the host's own agent writes into the memory folder."""
+    """Whether a call of the host's own agent changes memory: by a file tool, by Anthropic's memory tool, or by our MCP server."""
     if use.name == MEMORY_TOOL:
         return use.input.get("command") in _CHANGING
+    if OWN_TOOL.search(f"{use.namespace}__{use.name}" if use.namespace else use.name):
+        return True
     match recognise(use):
         case EditFile(path=path) | WriteFile(path=path) | InsertText(path=path):
             return _inside(path, folder)

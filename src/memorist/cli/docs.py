@@ -25,6 +25,7 @@ from memorist.magic_docs.check import problems_of
 from memorist.magic_docs.header import find_header
 from memorist.magic_docs.heard import Heard
 from memorist.magic_docs.place.run import Ground, docs_texts, found_in, looked, missing
+from memorist.magic_docs.registered.run import Registered
 from memorist.magic_docs.run import NO_MODEL, DocsMeans, MagicDocs
 from memorist.models.choose import open_model
 from memorist.ports import Model
@@ -34,6 +35,7 @@ from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 from memorist.store.lines import LineFile
+from memorist.telemetry.run import Traces
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 PROJECT = click.option(
@@ -189,7 +191,8 @@ async def _updated(session: str, heard: Heard, ground: Ground, settings: Setting
     clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
     layout = Layout(ground.home)
     database = open_database(layout.database)
-    governor = SpendGovernor(database, session, clock=clock, settings=settings.spend)
+    told = Traces(settings.telemetry, session, clock).receipt
+    governor = SpendGovernor(database, session, clock=clock, settings=settings.spend, told=told)
 
     def record(receipt: Receipt) -> None:
         governor.keep(receipt)
@@ -204,6 +207,7 @@ async def _updated(session: str, heard: Heard, ground: Ground, settings: Setting
         settings=settings.magic_docs,
         texts=docs_texts(ground.files, layout),
         tell=events.append,
+        registered=Registered(ground.files, None),
     )
     try:
         await MagicDocs(heard, means).update()

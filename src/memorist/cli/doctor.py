@@ -15,12 +15,14 @@ from memorist.cli import show
 from memorist.cli.checks.clocks import check_clocks
 from memorist.cli.checks.database import check_database
 from memorist.cli.checks.finding import Check, Finding, Place
-from memorist.cli.checks.home import check_home
+from memorist.cli.checks.home import check_documents, check_home
+from memorist.cli.checks.hooks import check_hooks
 from memorist.cli.checks.installation import check_extras, check_flags, check_settings
-from memorist.cli.checks.jobs import check_jobs
+from memorist.cli.checks.jobs import check_jobs, check_rollouts
 from memorist.cli.checks.locks import check_locks
 from memorist.cli.checks.memory import check_memories
 from memorist.cli.checks.models import check_budgets, check_model, check_own_texts
+from memorist.cli.checks.team import check_team
 from memorist.configuration import load_settings
 from memorist.errors import MemoristError
 from memorist.store.layout import Layout
@@ -31,11 +33,15 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("locks", check_locks),
     ("database", check_database),
     ("jobs", check_jobs),
+    ("rollouts", check_rollouts),
     ("clock", check_clocks),
     ("memory", check_memories),
+    ("team", check_team),
+    ("documents", check_documents),
     ("texts", check_own_texts),
     ("model", check_model),
     ("budgets", check_budgets),
+    ("hooks", check_hooks),
     ("flags", check_flags),
     ("extras", check_extras),
 )

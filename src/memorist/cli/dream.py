@@ -26,11 +26,11 @@ from memorist.dream.writing.run import journal_of
 from memorist.dreaming import Beneath, dream_of
 from memorist.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
-from memorist.events import Event
 from memorist.models.choose import open_model
 from memorist.spend.run import SpendGovernor
 from memorist.store.files import DiskFiles
 from memorist.store.layout import MemoryLayout
+from memorist.telemetry.run import Traces
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 MODEL = click.option("--model", default=None, help="Another model than the settings name; `structural` for none.")
@@ -46,7 +46,8 @@ def dreams(
     clock, files = SystemClock(), DiskFiles()
     means = open_model(model or settings.model, settings.models, clock=clock)
     try:
-        governor = SpendGovernor(engine.database(), "", clock=clock, settings=settings.spend)
+        traces = Traces(settings.telemetry, "", clock)
+        governor = SpendGovernor(engine.database(), "", clock=clock, settings=settings.spend, told=traces.receipt)
         found = []
         for project in projects(engine) if projects is not None else [str(Path.cwd())]:
             beneath = Beneath(
@@ -58,7 +59,7 @@ def dreams(
                 settings=settings,
                 dream=lambda: settings.dream,
                 governor=governor,
-                tell=_quiet,
+                tell=traces.event,
                 record=governor.keep,
             )
             memory = engine.memory(project)
@@ -67,11 +68,6 @@ def dreams(
         governor.give_up()
     finally:
         asyncio.run(engine.close())
-
-
-def _quiet(event: Event) -> None:
-    """The command prints what came of it, and keeps no event log."""
-    del event
 
 
 async def _asked(dream: Dream, *, dry_run: bool) -> Dreamt:

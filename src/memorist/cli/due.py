@@ -1,22 +1,33 @@
-"""What past sessions have due, for `memorist status`."""
+"""What past sessions have due, and which memories a dream, for `memorist status`."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from memorist.auto_memory.place.run import memory_layout, read_project
+from memorist.clock import SystemClock
+from memorist.dream.gates import Host, Known, Look, Open, judge, others
+from memorist.dream.lock.run import DreamLock
+from memorist.dream.look.run import Past, seen_sessions
+from memorist.errors import StoreError
 from memorist.rollouts.eligible import judge_all
 from memorist.rollouts.working import terms_of
 from memorist.settings import Settings
 from memorist.spend.status import Due
 from memorist.store.claims import Job, refuse_consolidation
+from memorist.store.files import DiskFiles
 from memorist.store.jobs import exhausted, jobs
-from memorist.store.layout import Layout
+from memorist.store.layout import Layout, MemoryLayout
 from memorist.store.opening import open_state, shared
 from memorist.store.rollouts import standings
+from memorist.store.sessions import sessions_by_project
 from memorist.store.state import SqliteState, State
 
 NAMED = 5
@@ -78,3 +89,37 @@ def _consolidation(job: Job, place: Place) -> Due | None:
         "cooldown": "the last one succeeded a short while ago",
     }[refused.why]
     return Due(what="consolidation", why=why, when=None if refused.until is None else float(refused.until))
+
+
+def dreams_due(place: Place) -> list[Due]:
+    """The projects whose memory a dream is due for: every gate is open. Looks at the sessions of those alone whose last dream is long enough ago."""
+    settings = place.settings
+    if not settings.remembers:
+        return []
+    past: dict[str, list[Past]] = {}
+    for id, project, folder in sessions_by_project(place.database):
+        past.setdefault(project, []).append(Past(id, Path(folder)))
+    memories: dict[Path, tuple[MemoryLayout, list[Past]]] = {}
+    for project, sessions in past.items():
+        if project:
+            where = memory_layout(place.layout, project, settings.auto_memory)
+            memories.setdefault(where.folder, (where, []))[1].extend(sessions)
+    found = []
+    for where, sessions in memories.values():
+        with contextlib.suppress(StoreError):  # `memorist doctor` says what cannot be read
+            if where.folder.is_dir() and (open_ := _open(place, where, sessions)) is not None:
+                known = read_project(DiskFiles(), where)
+                what = known.root if known is not None else str(where.folder)
+                found.append(
+                    Due(what="dream", why=f"{what}: {open_.why}; the next end of a turn there begins it, or `memorist dream --now` does")
+                )
+    return found
+
+
+def _open(place: Place, where: MemoryLayout, sessions: Sequence[Past]) -> Open | None:
+    known = Known(now=place.now, host=Host(), last=DreamLock(where, SystemClock()).last())
+    verdict = judge(known, place.settings.dream)
+    if isinstance(verdict, Look):
+        seen = seen_sessions(sessions, DiskFiles())
+        verdict = judge(replace(known, sessions=others(seen, current="", since=verdict.since)), place.settings.dream)
+    return verdict if isinstance(verdict, Open) else None

@@ -28,6 +28,11 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def visible(text: str) -> str:
+    """A name from elsewhere in one line, without the signs that move a terminal's cursor."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in readable(text)).split())
+
+
 def notes(text: str) -> None:
     """Notes as a person reads them: rendered on a terminal, as they are in a pipe."""
     if sys.stdout.isatty():

@@ -14,19 +14,14 @@ from msgspec import Struct
 from memorist.cli import show
 from memorist.cli.notes import find_session
 from memorist.configuration import load_settings
-from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, UsageError
-from memorist.formats.harness import typed_text
-from memorist.formats.recognise import read
-from memorist.formats.recorded import Boundary, Head
-from memorist.session_memory.ledger import Ledger
 from memorist.settings import Settings
+from memorist.skills.material.run import Material, material
 from memorist.skills.run import Found, discover, places_of, save, saved_in
 from memorist.skills.skill import Skill
 from memorist.skills.skillify import Draft, interview, is_safe_name, skeleton
 from memorist.skills.texts import shipped
 from memorist.store.files import DiskFiles
-from memorist.store.lines import LineFile
 
 
 @click.group("skills")
@@ -153,10 +148,10 @@ def skillify_command(**options: object) -> None:
         raise UsageError(f"{call.name!r} cannot be a skill's name: use lowercase letters, digits and single hyphens, at most 64")
     if call.saving and not call.yes and (call.as_json or not sys.stdin.isatty()):
         raise UsageError("nobody can be asked here; look at the draft without --save first, then say --save --yes")
-    ledger, said, notes = _material(call.session)
-    draft = skeleton(ledger, said, name=call.name, description=call.description)
+    found = _material(call.session)
+    draft = skeleton(found.ledger, found.said, name=call.name, description=call.description)
     if call.prompt:
-        text = interview(draft, notes, said, shipped(), call.description)
+        text = interview(draft, found.notes, found.said, shipped(), call.description)
         show.json({"name": draft.name, "prompt": text}) if call.as_json else click.echo(show.readable(text))
         return
     if not call.as_json:
@@ -179,35 +174,12 @@ def _saved(draft: Draft, call: _Call) -> Path:
     return path
 
 
-def _material(session: str) -> tuple[Ledger, list[str], str]:
-    """The ledger of a session, what the user said since its last compaction, and its notes."""
-    source, notes = Path(session), ""
-    if not source.is_file():
-        layout = find_session(session)[1]
-        source = layout.transcript
-        if not source.exists():
-            raise NothingToDo(f"{layout.folder} holds no transcript, so there is nothing to make a skill of")
-        notes = layout.notes.read_text("utf-8", "replace") if layout.notes.exists() else ""
-    ledger, said = Ledger(), list[str]()
-    for entry in read(LineFile(source)):
-        match entry:
-            case Head(cwd=cwd):
-                ledger.cwd = ledger.cwd or cwd or ""
-            case Boundary():
-                ledger.boundary()
-                said.clear()
-            case Message():
-                ledger.add(entry)
-                said += _typed(entry)
-            case _:
-                pass
-    if not ledger.messages:
-        raise NothingToDo(f"{session} holds no messages, so there is nothing to make a skill of")
-    return ledger, said, notes
-
-
-def _typed(message: Message) -> list[str]:
-    if message.origin is not Origin.USER:
-        return []
-    text = typed_text(message.text).strip()
-    return [text] if text else []
+def _material(session: str) -> Material:
+    """What the session that is meant by its id, the start of its id, its folder or its file gives."""
+    source = Path(session)
+    if source.is_file():
+        return material(source)
+    layout = find_session(session)[1]
+    if not layout.transcript.exists():
+        raise NothingToDo(f"{layout.folder} holds no transcript, so there is nothing to make a skill of")
+    return material(layout.transcript, layout.notes.read_text("utf-8", "replace") if layout.notes.exists() else "")

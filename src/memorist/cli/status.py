@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from memorist.cli import show
-from memorist.cli.due import Place, rollouts_due
+from memorist.cli.checks.hooks import hook_lines
+from memorist.cli.due import Place, dreams_due, rollouts_due
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.errors import StoreError
@@ -23,7 +24,7 @@ from memorist.store.database import open_database
 from memorist.store.layout import Layout
 from memorist.store.spend import DAY_SECONDS, blocked_since, day_of, failures_since, spent_by_kind
 
-DUE: tuple[Callable[[Place], Sequence[Due]], ...] = (rollouts_due,)
+DUE: tuple[Callable[[Place], Sequence[Due]], ...] = (rollouts_due, dreams_due)
 """Asked, in this order, what is due. A subsystem that works by itself adds its own."""
 
 
@@ -39,7 +40,7 @@ def status_command(days: int, as_json: bool) -> None:
     if as_json:
         show.json(found)
     else:
-        click.echo("\n".join(lines(found)))
+        click.echo("\n".join([*lines(found), *hook_lines(layout.home, SystemClock().now())]))
 
 
 def read_status(database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1) -> Status:

@@ -15,7 +15,7 @@ from memorist.auto_memory.changes import Change, Why, headline
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.run import AutoMemory
 from memorist.auto_memory.shared import TEAM, is_shared, not_for_a_team, scope_of
-from memorist.auto_memory.topic import encode
+from memorist.auto_memory.topic import encode, moment
 from memorist.cli import show
 from memorist.cli.memory.opened import opened, told
 from memorist.engine import Memorist
@@ -23,7 +23,7 @@ from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.store.files import DiskFiles
 from memorist.store.team import TeamStore, open_team_store
 from memorist.team.place.run import Place, keep_place, open_remote, read_place
-from memorist.team.remote import MOST_KEYS
+from memorist.team.remote import MOST_KEYS, Seen
 from memorist.team.report import Report
 from memorist.team.run import TeamSync
 from memorist.team.wire import unshareable
@@ -137,6 +137,28 @@ def status_command(as_json: bool) -> None:
         click.echo(f"  beside     {other} says otherwise than {key}: bring them together and delete one")
     if private:
         click.echo(f"{len(private)} of your own could be shared: {', '.join(private[:5])}{' …' if len(private) > 5 else ''}")
+
+
+@team_group.command("log")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Changes to show.")
+@JSON
+def log_command(limit: int, as_json: bool) -> None:
+    """Who changed which of the team's memories last, newest first, deleted ones too. Asks the remote."""
+    with _syncing() as (_, _memory, sync):
+        look = sync.remote.look(Seen())
+    by = {} if look is None else look.by
+    there = {} if look is None else look.there
+    rows = [
+        {"path": show.visible(TEAM + key), "by": show.visible(by[key].name), "at": moment(by[key].at), "deleted": key not in there}
+        for key in sorted(by, key=lambda key: (-by[key].at, key))
+    ][:limit]
+    if as_json:
+        show.json({"changes": rows})
+        return
+    for row in rows:
+        click.echo(f"{str(row['at'])[:16]}  {row['by']}  {row['path']}{'  (deleted)' if row['deleted'] else ''}")
+    if not rows:
+        click.echo("the remote tells of no change")
 
 
 @team_group.command("pull")

@@ -75,6 +75,7 @@ class Compactor:
         self._cached = 0
         self._first = 0
         self._priced_at = 0
+        self._began = 0.0
         self._held: Conversation | None = None
         """The conversation as it was last counted."""
 
@@ -129,6 +130,7 @@ class Compactor:
     async def make_smaller(self, call: Call) -> Done:
         """Take the plan's steps for this request, in order."""
         now = self._means.clock.now() if call.now is None else call.now
+        self._began = self._means.clock.monotonic()
         self._priced_at = self._following.tokens
         transcript, factor = str(self._means.layout.transcript), self._following.meter.factor
         self._held = held = conversation(call.messages, said=self._said, transcript=transcript, factor=factor, before=self._held)
@@ -162,14 +164,11 @@ class Compactor:
         if tried:
             move = compacted if succeeded else failed
             self._breakers = move(self._breakers, model_failed=model_failed)
-        if done.result is not None:
+        if (result := done.result) is not None:
             trigger = "manual" if call.manual else "too_long" if call.forced else "auto"
-            result = done.result
-            self._means.tell(
-                ConversationCompacted(
-                    result.strategy, trigger, result.tokens_before, result.tokens_after, len(result.cut), len(result.restored)
-                )
-            )
+            sizes = (result.tokens_before, result.tokens_after, len(result.cut), len(result.restored))
+            seconds = self._means.clock.monotonic() - self._began
+            self._means.tell(ConversationCompacted(result.strategy, trigger, *sizes, seconds))
         elif done.why:
             self._means.tell(CompactionFailed(call.manual or "auto", done.why))
         return done

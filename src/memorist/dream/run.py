@@ -28,10 +28,10 @@ from memorist.dream.settings import DreamSettings
 from memorist.dream.writing.run import Place, Ready, carry_out, keep_journal, ready
 from memorist.errors import MemoristError, StoreError
 from memorist.events import Dreamed, DreamFailed, Event
-from memorist.forks.governed.run import run_governed
+from memorist.forks.governed.run import run_on_copy
 from memorist.forks.governor import Governor
 from memorist.forks.lane import Lane
-from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, Receipt
+from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, Receipt, untaken
 from memorist.ports import Model
 from memorist.prompts.load import load
 from memorist.store.overlay import OverlayFiles
@@ -68,6 +68,8 @@ class _Fork(Struct, frozen=True, kw_only=True):
     behind: Evidence = Evidence()
     news: bool = True
     """False where the spend governor said no, which it tells once itself."""
+    receipt: Receipt | None = None
+    """To be recorded when it is known what of its work was written; None where it is recorded already."""
 
 
 class Dream:
@@ -150,13 +152,19 @@ class Dream:
         return dreamt
 
     async def _dreamt(self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False) -> Dreamt:
-        means = self._means
+        means, began = self._means, self._clock.monotonic()
         place = replace(means.place, dream=self._settings, uses=means.uses())
         fork = _Fork()
         if means.model is not None:
             prepared = await asyncio.to_thread(ready, place, means.past(), sessions)
             fork = await self._by_model(means.model, prepared, why, asked=asked)
-        dreamt, events = await _to_its_end(lambda: carry_out(place, fork.made, fork.behind, dry_run=dry_run))
+        receipt = fork.receipt and untaken(fork.receipt)
+        try:
+            dreamt, events = await _to_its_end(lambda: carry_out(place, fork.made, fork.behind, dry_run=dry_run))
+            receipt = receipt if dry_run else fork.receipt and _honest(fork.receipt, fork.made, dreamt)
+        finally:
+            if receipt is not None:
+                means.record(receipt)
         dreamt = replace(
             dreamt,
             way="structural" if means.model is None else "model",
@@ -168,11 +176,12 @@ class Dream:
         if not dry_run:
             if dreamt.acts or dreamt.waiting or dreamt.refused or dreamt.remarks or (dreamt.failed and fork.news):
                 await asyncio.to_thread(keep_journal, place, dreamt)
-            self._tell(dreamt, events)
+            self._tell(dreamt, events, self._clock.monotonic() - began)
         return dreamt
 
-    def _tell(self, dreamt: Dreamt, events: Sequence[Event]) -> None:
-        last: Event = Dreamed(dreamt.change, dreamt.way, headline("dream", counted(dreamt.acts) or "nothing to do"), len(dreamt.waiting))
+    def _tell(self, dreamt: Dreamt, events: Sequence[Event], seconds: float) -> None:
+        what = headline("dream", counted(dreamt.acts) or "nothing to do")
+        last: Event = Dreamed(dreamt.change, dreamt.way, what, len(dreamt.waiting), seconds)
         with contextlib.suppress(StoreError):  # an event log that cannot be written takes nothing back
             for event in (*events, last):
                 self._means.tell(event)
@@ -200,19 +209,14 @@ class Dream:
             ),
             limit=self._settings.material,
         )
-        receipts: list[Receipt] = []
         spec = replace(self._spec(prepared, material, why), asked=asked)
-        try:
-            receipt = await run_governed(
-                spec, model=model, files=overlay, clock=self._clock, governor=means.governor, record=receipts.append
-            )
-        finally:
-            # Nothing of the copy is on the disk: what is written in the end, the journal and the history say.
-            for each in receipts:
-                means.record(replace(each, files=()))
+        receipt = await run_on_copy(spec, model=model, files=overlay, clock=self._clock, governor=means.governor, record=means.record)
+        if receipt.outcome is Outcome.BLOCKED:
+            return _Fork(failed=receipt.said, news=False)
         if receipt.outcome not in ENDED:
-            return _Fork(failed=receipt.said or receipt.outcome.value, news=receipt.outcome is not Outcome.BLOCKED)
-        return _Fork(made=self._made(overlay, prepared), said=receipt.said, behind=prepared.heard.behind)
+            means.record(untaken(receipt))
+            return _Fork(failed=receipt.said or receipt.outcome.value)
+        return _Fork(made=self._made(overlay, prepared), said=receipt.said, behind=prepared.heard.behind, receipt=receipt)
 
     def _made(self, overlay: OverlayFiles, prepared: Ready) -> Made:
         """What the model did, apart from what rules had done before it."""
@@ -260,3 +264,11 @@ async def _to_its_end(work: Callable[[], tuple[Dreamt, list[Event]]]) -> tuple[D
     except asyncio.CancelledError:
         await asyncio.wait({running})
         raise
+
+
+def _honest(receipt: Receipt, model: Made, dreamt: Dreamt) -> Receipt:
+    """The receipt by what was really written of the fork's work (FK-8). A memory that was taken out has no bytes left, whatever the fork left of it."""
+    kept = {act.path: act.did for act in dreamt.acts if act in model.acts}
+    written = [(file, path) for file in receipt.files for path in kept if file.path.endswith("/" + path)]
+    files = tuple(replace(file, after=None) if kept[path] == "retired" else file for file, path in written)
+    return replace(receipt, files=files, outcome=Outcome.CHANGED) if files else untaken(receipt)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from memorist.auto_memory.dates import absolute
 from memorist.auto_memory.evidence import plain, words
-from memorist.auto_memory.kinds import ABOUT_THE_PERSON
+from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.topic import OWN_KEY, Topic
 from memorist.core.later import late_pattern
 from memorist.dream.lines import told_apart
@@ -24,6 +24,7 @@ _MARK = late_pattern(r"^[-*+]\s+")
 _PLEASE = late_pattern(r"^(?:[Pp]lease|[Pp]ls|[Kk]indly),?\s+(?=[a-z])")
 _SHORT = late_pattern(r"\b(do|does|did|is|are|was|were|should|would|could|must|has|have|had)n't\b", re.IGNORECASE)
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+_NUMBERED = re.compile(r"(?P<base>.+)-(?:[2-9]|[1-9]\d{1,2})\.md")
 _OWN = frozenset({"name", "description", "type", "metadata", "modified", "pinned", OWN_KEY})
 _POINTING = late_pattern(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|now|soon|currently|recently|lately|tonight|this (?:morning|afternoon|evening|time)|at the moment"
@@ -59,6 +60,21 @@ def key(topic: Topic) -> tuple[object, ...] | None:
     if not body or topic.problem or topic.provenance.status != "active" or _points_to_a_day(topic):
         return None
     return (body, topic.kind, _label(topic), _description(topic, body), _beside(topic))
+
+
+def numbered(topic: Topic) -> str:
+    """The path whose name memorist gave to a memory and found taken, so that it put a number behind it; empty for any other memory.
+
+    Only what the person said outright in a session is named by its text alone; a number in any other name may mean something.
+    """
+    found = _NUMBERED.fullmatch(topic.path)
+    named_by_text = topic.provenance.trust is Trust.STATED and bool(topic.provenance.session)
+    return f"{found['base']}.md" if found and named_by_text and topic.name in (topic.path.removesuffix(".md"), found["base"]) else ""
+
+
+def equal(one: Topic, other: Topic) -> bool:
+    """Whether two memories are equal to the letter, but for their names and where they come from: text, kind, description, the rest of the header."""
+    return (one.body, one.kind, one.description, _beside(one)) == (other.body, other.kind, other.description, _beside(other))
 
 
 def _points_to_a_day(topic: Topic) -> bool:

@@ -18,7 +18,7 @@ from memorist.auto_memory.topic import encode as encoded
 from memorist.dream.conflicts import Instruction, Known, Question, Remark, against, questions
 from memorist.dream.dated import dated, may_be_dated
 from memorist.dream.pointers import Links, mended
-from memorist.dream.same import key
+from memorist.dream.same import equal, key, numbered
 
 _RANK = {trust: place for place, trust in enumerate(Trust)}
 
@@ -119,11 +119,17 @@ def _put(now: dict[str, Topic], acts: list[Act], path: str, body: str, did: str,
         acts.append(Act(path=path, did=did, why=why))
 
 
+def _meant(topic: Topic, now: Mapping[str, Topic], held: Held) -> Topic:
+    """The memory itself; or the one whose name it has but for a number that memorist put behind it, where both are wholly equal."""
+    base = None if topic.path in held.foreign or key(topic) is None else now.get(numbered(topic))
+    return base if base is not None and base.path not in held.kept and equal(base, topic) else topic
+
+
 def _merge(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]:
     """Take out all but one of the memories that say the same; gives where each went."""
     groups: dict[tuple[object, ...], list[Topic]] = {}
     for topic in now.values():
-        found = None if topic.path in held.kept else key(topic)
+        found = None if topic.path in held.kept else key(_meant(topic, now, held))
         if found is not None:
             groups.setdefault(found, []).append(topic)
     moved: dict[str, str] = {}
@@ -138,6 +144,7 @@ def _merge(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]
                 topic.path in held.foreign,
                 not topic.pinned,
                 _RANK[topic.provenance.trust],
+                bool(numbered(topic)),
                 topic.provenance.created,
                 topic.path,
             ),

@@ -23,10 +23,12 @@ from memorist.forks.governed.run import run_on_copy
 from memorist.forks.lane import Lane
 from memorist.forks.request import shares_prefix
 from memorist.forks.spec import EditOnly, ForkSpec, Outcome, ParentCall, unrun_receipt, untaken
+from memorist.magic_docs.header import is_markdown
 from memorist.magic_docs.heard import Heard
 from memorist.magic_docs.judge import Document, Fit, Same, Unfit, judge, read_document
 from memorist.magic_docs.place.run import Ground, looked, missing, place_of
 from memorist.magic_docs.prompt import Texts, update_prompt
+from memorist.magic_docs.registered.run import Registered
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.ports import Clock
 from memorist.safety.secrets import redact
@@ -52,6 +54,8 @@ class DocsMeans(Struct, frozen=True, kw_only=True):
     settings: MagicDocsSettings
     texts: Texts
     tell: Callable[[Event], None]
+    registered: Registered
+    """Which documents a former process of the session kept."""
 
 
 class _Kept(Struct, frozen=True):
@@ -81,11 +85,21 @@ class MagicDocs:
         """What was said of documents that were left, each once."""
         self._turns = 0
         self._lane = Lane(means.clock, failed=self._broken)
+        self._asked = dict.fromkeys(means.registered.known())
+        for path in self._asked:
+            heard.read(path)
 
     @property
     def registered(self) -> tuple[Path, ...]:
         """The documents that are kept up to date, in the order in which they were found."""
         return tuple(self._known)
+
+    def read(self, path: str) -> None:
+        """The host says that a file was read. No transcript tells so: it is written down."""
+        self._heard.read(path)
+        if self._means.ground is not None and is_markdown(path) and path not in self._asked:
+            self._asked[path] = None
+            self._means.registered.keep(self._asked)
 
     def turn_ended(self, parent: ParentCall | None) -> None:
         """The reply had no tool calls: bring the documents up to date in the background; not awaited."""
@@ -114,6 +128,8 @@ class MagicDocs:
         await self._register(ground)
         for path in self.registered:
             await self._keep(ground, path, parent, upto)
+        self._asked = dict.fromkeys(map(str, self._known))
+        self._means.registered.keep(self._asked)
 
     async def update(self) -> None:
         """Bring every document up to date now, whatever the settings say, and wait for it."""
@@ -136,6 +152,7 @@ class MagicDocs:
                 self._left(place.path, (f"this session keeps {most} documents already (magic_docs.documents)",))
             else:
                 self._known[place.path] = _Kept()
+                self._means.registered.clean(place.path, self._means.clock.now())
                 self._means.tell(MagicDocFound(str(place.path), place.title))
 
     def _left(self, path: Path, reasons: tuple[str, ...]) -> None:

@@ -86,6 +86,7 @@ class Recall:
         self._count = 0
         self._ready: list[Message] = []
         self._asking: asyncio.Task[None] | None = None
+        self._began = 0.0
 
     @property
     def surfaced(self) -> tuple[str, ...]:
@@ -110,17 +111,16 @@ class Recall:
         """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory. Raises StoreError."""
         if not self._index_due:
             return None
+        began = self._means.clock.monotonic()
         # Where it raises, it stays due.
         index = self._memory.shown_index() if self._memory.folder.exists else None
         self._index_due = False
-        if index is None:
-            return None
-        if not index.text.strip():
+        if index is None or not index.text.strip():
             return None
         self._listed = frozenset(index.listed)
         found = index_block(index.text, str(self._memory.where.folder), self._texts)
         with contextlib.suppress(StoreError):
-            self._means.tell(MemoryRecalled((), estimate_text(found), "index"))
+            self._means.tell(MemoryRecalled((), estimate_text(found), "index", self._means.clock.monotonic() - began))
         return self._message(found)
 
     def compacted(self) -> None:
@@ -147,6 +147,7 @@ class Recall:
         """The person spoke: look for what bears on it. By the ranker at once; by a model in the background (RC-2)."""
         self._drop_asking()
         self._ready.clear()
+        self._began = self._means.clock.monotonic()
         settings = self._means.settings
         if (
             not settings.enabled
@@ -198,7 +199,9 @@ class Recall:
             text = block(shown, self._texts)
             self._ready.append(self._message(text))
             why = "; ".join(f"{pick.path}: {pick.why}" for pick in picks if pick.path in {each.path for each in shown})
-            self._means.tell(MemoryRecalled(tuple(each.path for each in shown), estimate_text(text), why))
+            self._means.tell(
+                MemoryRecalled(tuple(each.path for each in shown), estimate_text(text), why, self._means.clock.monotonic() - self._began)
+            )
 
     def _use(self, path: str, what: What, message: str, why: str = "", score: float | None = None, size: int = 0) -> Use:
         at = self._means.clock.now()
@@ -239,6 +242,11 @@ class Recall:
                 return
             names = chosen(receipt.said, left, settings.limit)
             self._show([Pick(name, 1.0, "chosen by the model") for name in names], message, heads)
+
+    async def chosen(self) -> None:
+        """Wait for a model that chooses."""
+        if self._asking is not None:
+            await asyncio.gather(self._asking, return_exceptions=True)
 
     def ready(self) -> tuple[Message, ...]:
         """What is to be shown now, once; empty while a choice is under way."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections import defaultdict
+from collections.abc import Callable
 
 from memorist.errors import StoreError
 from memorist.forks.governor import Grant, Refusal
@@ -38,13 +39,22 @@ that died is gone after that.
 
 
 class SpendGovernor:
-    """The `Governor` of one session; with an empty name that of work for no session, such as dream and rollouts."""
+    """The `Governor` of one session; with an empty name that of work for no session, such as dream and rollouts. `told` hears of every receipt kept."""
 
-    def __init__(self, database: sqlite3.Connection, session: str, *, clock: Clock, settings: SpendSettings) -> None:
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        session: str,
+        *,
+        clock: Clock,
+        settings: SpendSettings,
+        told: Callable[[Receipt], None] | None = None,
+    ) -> None:
         self._database = database
         self._session = session
         self._clock = clock
         self._settings = settings
+        self._told = told
         self._open: defaultdict[str, list[int]] = defaultdict(list)
         """Reservations by label, oldest first: one run at a time for each label, and beside it one that a person asked for."""
 
@@ -73,7 +83,11 @@ class SpendGovernor:
     def keep(self, receipt: Receipt) -> int:
         """Keep a receipt in place of what was reserved for it; gives its number. Raises StoreError."""
         ran = self._open[receipt.label] if receipt.outcome not in NEVER_RAN else []
-        return keep_receipt(self._database, self._session, receipt, reservation=ran.pop(0) if ran else None)
+        try:
+            return keep_receipt(self._database, self._session, receipt, reservation=ran.pop(0) if ran else None)
+        finally:
+            if self._told is not None:
+                self._told(receipt)
 
     def give_up(self) -> None:
         """Release what is reserved still: nothing of this session runs any more."""

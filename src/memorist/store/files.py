@@ -226,10 +226,21 @@ def discard(files: Files, path: Path) -> None:
         files.remove(path)
 
 
-def discard_leftovers(folder: Path) -> None:
-    """Delete what killed writers left in a folder that is written under a lock, which the caller holds. Raises StoreError."""
-    with contextlib.suppress(FileNotFoundError), _refusals("delete in", folder):
+def leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
+    """What killed writers left in a folder: temporary files, with `before` (seconds since the epoch) those that are older."""
+    found = []
+    with contextlib.suppress(OSError):
         for path in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
+            facts = path.lstat()
+            if stat.S_ISREG(facts.st_mode) and (before is None or facts.st_mtime < before):
+                found.append(path)
+    return found
+
+
+def discard_leftovers(folder: Path, *, before: float | None = None) -> None:
+    """Delete what killed writers left in a folder. Without `before`, the caller holds the lock under which it is written. Raises StoreError."""
+    with contextlib.suppress(FileNotFoundError), _refusals("delete in", folder):
+        for path in leftovers(folder, before=before):
             path.unlink(missing_ok=True)
 
 

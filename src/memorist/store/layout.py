@@ -207,6 +207,11 @@ class TeamLayout:
         return self.folder / "base"
 
     @property
+    def authors(self) -> Path:
+        """Who changed what last, as the remote told; derived."""
+        return self.folder / "authors.json"
+
+    @property
     def mirror(self) -> Path:
         """A bare repository with the branch of a Git remote."""
         return self.folder / "mirror.git"
@@ -234,6 +239,11 @@ class SessionLayout:
         return self.folder / "memory-cursor.json"
 
     @property
+    def magic_docs(self) -> Path:
+        """Which Magic Docs the session keeps."""
+        return self.folder / "magic-docs.json"
+
+    @property
     def results(self) -> Path:
         """Tool results that were too large for the conversation, one file each."""
         return self.folder / "tool-results"
@@ -252,6 +262,11 @@ class SessionLayout:
     def inserts(self) -> Path:
         """What memorist showed beside the host's messages since then, one line each."""
         return self.folder / "inserts.jsonl"
+
+    @property
+    def shown(self) -> Path:
+        """What hooks showed since the last compaction, where the agent keeps its context itself."""
+        return self.folder / "shown.json"
 
     @property
     def transcript(self) -> Path:

@@ -43,6 +43,15 @@ def sessions_by_project(database: sqlite3.Connection) -> list[tuple[str, str, st
     return [(row["id"], row["project"], row["folder"]) for row in rows]
 
 
+def newest_sessions(database: sqlite3.Connection) -> list[tuple[str, str, str, float]]:
+    """Id, project, folder and time of the last opening (seconds since the epoch) of every session, newest first. Raises StoreError."""
+    try:
+        rows = database.execute("select id, project, folder, updated from sessions order by updated desc, id").fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"the sessions cannot be read from the database ({error})") from error
+    return [(row["id"], row["project"], row["folder"], row["updated"]) for row in rows]
+
+
 def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt, *, reservation: int | None = None) -> int:
     """Record what a fork did and add it to the totals, in place of what was reserved for it; gives the receipt's number. Raises StoreError."""
     usage = receipt.usage

@@ -43,6 +43,8 @@ class Stored(Struct, frozen=True, kw_only=True):
     """Counts the changes."""
     entries: dict[str, tuple[str, int]]
     gone: tuple[str, ...]
+    by: dict[str, tuple[str, int]] = {}
+    """Holder of the token and time of the last change of each, the deleted ones too."""
 
 
 class Write(Struct, frozen=True):
@@ -80,12 +82,13 @@ class TeamStore:
         """What a team has now; a team that is not known is begun."""
         with self._begun():
             id, version = self._space(space)
-            rows = self._state.read("select key, hash, bytes from team_entries where space = :space", {"space": space})
+            rows = self._state.read("select key, hash, bytes, author, at from team_entries where space = :space", {"space": space})
         return Stored(
             id=id,
             version=version,
             entries={row["key"]: (row["hash"], row["bytes"]) for row in rows if row["hash"]},
             gone=tuple(sorted(row["key"] for row in rows if not row["hash"])),
+            by={row["key"]: (row["author"], row["at"]) for row in rows},
         )
 
     def mark(self, space: str) -> tuple[str, int] | None:

@@ -38,6 +38,8 @@ class View(Struct, frozen=True, kw_only=True):
     version: int
     entries: dict[str, Entry]
     gone: list[str] = []
+    by: dict[str, tuple[str, int]] = {}
+    """Who changed each of them last, and when (seconds since the epoch by the server's clock)."""
 
 
 class Wanted(Struct, frozen=True):

@@ -11,6 +11,10 @@ MOST_KEYS = 5_000
 """Memories of one team at most. A person reads none of 5,000; more is a mistake or an attack."""
 
 
+MOST_NAME = 100
+"""Characters of a person's name. Ours."""
+
+
 class Seen(Struct, frozen=True, kw_only=True):
     """How a remote was seen last. `version` is the remote's own mark: a number, or a commit."""
 
@@ -19,6 +23,13 @@ class Seen(Struct, frozen=True, kw_only=True):
     version: str = ""
     tag: str = ""
     """Entity tag of its whole state."""
+
+
+class By(Struct, frozen=True):
+    """Who changed a memory last, as the remote tells, and when (seconds since the epoch by its clock)."""
+
+    name: str
+    at: float
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -33,6 +44,8 @@ class Look(Struct, frozen=True, kw_only=True):
     """Bytes of each text, where the remote tells."""
     problems: dict[str, str] = {}
     """Names that cannot be used, and why."""
+    by: dict[str, By] = {}
+    """Who changed each last, of those that are there and those that were deleted, where the remote tells."""
 
 
 class Put(Struct, frozen=True):

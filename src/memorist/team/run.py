@@ -21,6 +21,7 @@ from memorist.ports import Files
 from memorist.store.files import present
 from memorist.store.locks import held
 from memorist.team.arriving import Arriving, Here, kept, met
+from memorist.team.common.authors.run import Authors
 from memorist.team.common.run import Common
 from memorist.team.delta import Known, Sides, State, Steps, batches, new_again, plan, too_many, without_lost
 from memorist.team.local.run import Local, LocalTexts
@@ -45,6 +46,7 @@ class TeamSync:
         self._where = memory.where.team
         self._local = Local(memory, files, settings.entry_bytes)
         self._common = Common(self._where, files)
+        self._authors = Authors(self._where, files)
 
     @property
     def folder(self) -> Path:
@@ -97,7 +99,9 @@ class TeamSync:
         if self._memory.settings.policy == "off":
             return replace(report, remarks=("auto_memory.policy is off: nothing is taken",))
         state = self.state()
-        look = self._look(Seen() if anew else state.seen) or Look(seen=state.seen, there=_there(state))
+        found = self._look(Seen() if anew else state.seen)
+        look = found or Look(seen=state.seen, there=_there(state))
+        self._authors.told(found)
         if anew or (state.seen.id and look.seen.id != state.seen.id):
             state = State(remote=state.remote, beside=state.beside)
         usable, refused = self._usable(look, local)
@@ -253,6 +257,7 @@ class TeamSync:
         for batch in batches(puts, self._settings.body_bytes):
             state = replace(self._after(state, batch), seen=self.remote.put(batch, state.seen))
             self._save(state)
+            self._authors.ours(batch)
         return Report(
             sent=tuple(key for key, put in puts.items() if put.text is not None),
             removed=tuple(key for key, put in puts.items() if put.text is None),

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, cast
 from memorist.core.later import late_module
 
 if TYPE_CHECKING:
-    from dulwich import errors, object_store, objects, pack, patch, repo
+    from dulwich import errors, file, object_store, objects, pack, patch, repo
     from dulwich.objects import ObjectID
     from dulwich.refs import Ref
 else:
-    errors, object_store, objects, pack, patch, repo = (
-        late_module(f"dulwich.{name}") for name in ("errors", "object_store", "objects", "pack", "patch", "repo")
+    errors, file, object_store, objects, pack, patch, repo = (
+        late_module(f"dulwich.{name}") for name in ("errors", "file", "object_store", "objects", "pack", "patch", "repo")
     )
 
-__all__ = ["BRANCH", "KINDS", "errors", "object_name", "object_store", "objects", "pack", "patch", "repo"]
+__all__ = ["BRANCH", "KINDS", "errors", "file", "object_name", "object_store", "objects", "pack", "patch", "repo"]
 
 KINDS = {"commit": 1, "tree": 2, "blob": 3}
 """Git's numbers of what it keeps: a change, a list of files, a file."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import shutil
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -17,18 +19,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Why, commit_text, named_paths, read_commit_text
-from memorist.auto_memory.history.git import BRANCH, KINDS, errors, object_name, object_store, objects, patch, repo
-from memorist.auto_memory.history.tree import keep_blobs, object_id, read_tree, write_tree
+from memorist.auto_memory.history.git import BRANCH, KINDS, errors, file, object_name, object_store, objects, patch, repo
+from memorist.auto_memory.history.tree import commit_of, keep_blobs, object_id, read_tree, write_tree
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
 from memorist.store.files import make_folders, refusal
-from memorist.store.folders import settle_folder
+from memorist.store.folders import aside, settle_folder
 
 if TYPE_CHECKING:
     from dulwich.objects import Blob, Commit, ObjectID
     from dulwich.repo import Repo
 
-_AUTHOR = b"memorist <memorist@localhost>"
+_LOCKS = 10
+"""Locks in the history that one change may find left by killed writers; a kill leaves one."""
 
 
 def _damage() -> tuple[type[Exception], ...]:
@@ -88,12 +91,19 @@ class History:
         return repository
 
     def _made(self) -> Repo:
+        """The repository, built aside where there is none and put in place whole, so that a kill leaves no half of one."""
         found = self._found()
-        if found is None:
-            make_folders(self.path)
-            with self.refusals("make"):
-                found = self._hold(repo.Repo.init_bare(str(self.path)))
-        return found
+        if found is not None:
+            return found
+        new = aside(self.path)
+        with self.refusals("make"):
+            shutil.rmtree(new, ignore_errors=True)
+            make_folders(new)
+            repo.Repo.init_bare(str(new)).close()
+            if self.path.exists():  # no repository: what is in it may still be of use to a person
+                move_aside(self.path)
+            new.rename(self.path)
+            return self._hold(repo.Repo(str(self.path)))
 
     @contextlib.contextmanager
     def refusals(self, doing: str) -> Iterator[None]:
@@ -155,6 +165,16 @@ class History:
 
     def record(self, changes: Mapping[str, bytes | None], why: Why, at: float, *, undoes: str = "") -> str:
         """Add a change: new bytes by path, None for a file that is gone. Gives its id; empty when nothing differs from the newest state."""
+        for _ in range(_LOCKS):
+            try:
+                return self._recorded(changes, why, at, undoes)
+            except file.FileLocked as locked:
+                # The folder's lock is ours: whoever made this one was killed.
+                with self.refusals("write"):
+                    Path(os.fsdecode(locked.lockfilename)).unlink(missing_ok=True)
+        raise StoreError(f"other programs keep files of the history at {self.path} locked; end them, then try again")
+
+    def _recorded(self, changes: Mapping[str, bytes | None], why: Why, at: float, undoes: str) -> str:
         repository = self._made()
         head = self._head()
         known = self.files()
@@ -271,16 +291,3 @@ class History:
         with self.refusals("read"):
             patch.write_tree_diff(out, self._made().object_store, base, commit.tree)
         return out.getvalue().decode("utf-8", "replace")
-
-
-def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
-    """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
-    commit = objects.Commit()
-    commit.tree = tree
-    commit.parents = [parent] if parent else []
-    commit.author = commit.committer = _AUTHOR
-    commit.commit_time = commit.author_time = max(0, int(at))
-    commit.commit_timezone = commit.author_timezone = 0
-    commit.encoding = b"UTF-8"
-    commit.message = text.encode()
-    return commit

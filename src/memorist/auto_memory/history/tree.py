@@ -14,7 +14,7 @@ from memorist.auto_memory.history.git import KINDS, object_name, objects
 
 if TYPE_CHECKING:
     from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
-    from dulwich.objects import Blob, ObjectID
+    from dulwich.objects import Blob, Commit, ObjectID
 
 MANY = 100
 """Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
@@ -23,6 +23,7 @@ ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 FOLDER = b"40000"
 """The mode of a folder; all else are files."""
 _FILE = b"100644"
+_AUTHOR = b"memorist <memorist@localhost>"
 
 
 _NAMES = {number: name.encode() for name, number in KINDS.items()}
@@ -75,3 +76,16 @@ def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
     made = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
     store.add_object(made)
     return made.id
+
+
+def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
+    """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
+    commit = objects.Commit()
+    commit.tree = tree
+    commit.parents = [parent] if parent else []
+    commit.author = commit.committer = _AUTHOR
+    commit.commit_time = commit.author_time = max(0, int(at))
+    commit.commit_timezone = commit.author_timezone = 0
+    commit.encoding = b"UTF-8"
+    commit.message = text.encode()
+    return commit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -65,7 +66,7 @@ def put_aside(layout: Layout, path: Path) -> str:
     while (target := folder / f"{path.name}-{number}").exists() or target.is_symlink():
         number += 1
     try:
-        path.rename(target)
+        shutil.move(path, target)  # a project may lie on another disk than the home
     except OSError as error:
         raise refusal("move", path, error) from error
     return f"it is now {target}"

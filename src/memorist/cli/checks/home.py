@@ -6,9 +6,12 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from memorist.cli.checks.finding import FIX, Finding, Place, counted, mended_or, put_aside, refusals
+from memorist.magic_docs.registered.run import registered_at
+from memorist.store.files import DiskFiles, leftovers
 
 ROOM_BYTES = 100_000_000
 """Free space below which a long session may not fit any more. Ours."""
@@ -91,13 +94,26 @@ def _left(place: Place, paths: list[Path]) -> Iterator[Finding]:
         if path.name.startswith(".memorist-") and path.name.endswith(".tmp") and _time(path) < place.now - LEFT_SECONDS
     ]
     if found:
+        what = f"killed writers left {counted(len(found), 'temporary file')}, such as {found[0]}"
+        yield mended_or(place, what, FIX, partial(_moved, place, found))
 
-        def act() -> str:
-            for path in found:
-                put_aside(place.layout, path)
-            return f"moved to {place.layout.home / 'put-aside'}"
 
-        yield mended_or(place, f"killed writers left {counted(len(found), 'temporary file')}, such as {found[0]}", FIX, act)
+def check_documents(place: Place) -> Iterator[Finding]:
+    """What killed writers left beside the Magic Docs that sessions of this home keep."""
+    files = DiskFiles()
+    folders: dict[Path, None] = {}
+    for listed in place.layout.projects.glob("*/*/magic-docs.json"):
+        folders |= {Path(path).parent: None for path in registered_at(files, listed) if Path(path).is_absolute()}
+    for folder in folders:
+        if left := leftovers(folder, before=place.now - LEFT_SECONDS):
+            what = f"killed writers left {counted(len(left), 'temporary file')} beside Magic Docs in {folder}"
+            yield mended_or(place, what, FIX, partial(_moved, place, left))
+
+
+def _moved(place: Place, paths: list[Path]) -> str:
+    for path in paths:
+        put_aside(place.layout, path)
+    return f"moved to {place.layout.home / 'put-aside'}"
 
 
 def _ahead(place: Place, paths: list[Path]) -> Iterator[Finding]:

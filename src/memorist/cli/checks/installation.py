@@ -12,7 +12,7 @@ from memorist.cli.flagged import look
 from memorist.errors import MemoristError
 from memorist.flags.values import in_force, remarks
 
-EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp", "flags": "openfeature"}
+EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp", "flags": "openfeature", "mcp": "mcp", "otel": "opentelemetry"}
 """Extra to the module that it brings."""
 
 

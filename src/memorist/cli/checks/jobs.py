@@ -1,14 +1,20 @@
-"""The jobs that turn past sessions into memory: leases of workers that died, and jobs that nobody tries any more."""
+"""Past sessions: leases of workers that died, jobs that nobody tries any more, and whether the database knows what the files remember."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from functools import partial
 
 from memorist.cli.checks.database import read_only
-from memorist.cli.checks.finding import Finding, Place, counted
-from memorist.store.state import SQLITE
+from memorist.cli.checks.finding import FIX, Finding, Place, counted, mended_or, put_aside
+from memorist.rollouts.artefacts import read_back
+from memorist.rollouts.folder.run import read_folder
+from memorist.rollouts.rebuild import rebuild
+from memorist.store.files import DiskFiles
+from memorist.store.rollouts import restore
+from memorist.store.state import SQLITE, open_sqlite_state
 
 
 def check_jobs(place: Place) -> Iterator[Finding]:
@@ -32,3 +38,31 @@ def check_jobs(place: Place) -> Iterator[Finding]:
             f"{counted(spent, 'job')} failed as often as may be tried",
             "See memorist rollouts status, then memorist rollouts retry.",
         )
+
+
+def check_rollouts(place: Place) -> Iterator[Finding]:
+    """The files are what is remembered; a database that knows no session was lost, and is filled from them. One that knows some was reset by its user."""
+    lock = place.layout.rollouts_state / "lock"
+    if lock.is_symlink() or (lock.exists() and not lock.is_file()):
+        yield mended_or(place, f"{lock} is no file, so that nobody can take the lock", FIX, partial(put_aside, place.layout, lock))
+    if place.settings.state != SQLITE or not place.layout.rollouts.is_dir():
+        return
+    remembered = rebuild(read_back(read_folder(DiskFiles(), place.layout.rollouts).files)).kept
+    if not remembered:
+        return
+    known = 0
+    if place.layout.database.exists():
+        with contextlib.suppress(sqlite3.Error), read_only(place.layout.database) as database:
+            known = int(database.execute("select (select count(*) from threads) + (select count(*) from extracts)").fetchone()[0])
+    if known:
+        yield Finding("good", f"the database knows past sessions as the files do, which remember {counted(len(remembered), 'session')}")
+        return
+
+    def act() -> str:
+        state = open_sqlite_state(place.layout.database)
+        try:
+            return f"{counted(restore(state, remembered), 'session')} put back"
+        finally:
+            state.close()
+
+    yield mended_or(place, f"the database knows nothing of {counted(len(remembered), 'past session')} that the files remember", FIX, act)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from memorist.cli.checks.finding import FIX, Finding, Place, mended_or, put_aside
+from memorist.dream.lock.run import STALE_SECONDS, alive, read_holder
 from memorist.errors import StoreError
 from memorist.store.locks import held
 
@@ -22,7 +23,12 @@ def check_locks(place: Place) -> Iterator[Finding]:
     projects = place.layout.projects
     short = [*projects.glob("*/memory-state/lock"), *projects.glob("*/memory-state/purge.lock")]
     sessions = sorted(projects.glob("*/*/transcript.jsonl.lock"))
-    found = [*_blocked(place, [*short, *sessions])]
+    others = [
+        *projects.glob("*/memory-state/team/lock"),
+        *projects.glob("*/memory-state/dream/lock"),
+        *projects.glob("*/memory-state/dream/lock.guard"),
+    ]
+    found = [*_blocked(place, [*short, *sessions, *others])]
     sound = [path for path in short if path.is_file() and not path.is_symlink()]
     found += [finding for path in sorted(sound) for finding in _stuck(path)]
     yield from found
@@ -32,6 +38,8 @@ def check_locks(place: Place) -> Iterator[Finding]:
         holder = _holder(path)
         if holder:
             yield Finding("note", f"the session {path.parent.name} is open in process {holder}")
+    for path in sorted(projects.glob("*/memory-state/dream/lock")):
+        yield from _dreamer(path, place.now)
 
 
 def _blocked(place: Place, paths: list[Path]) -> Iterator[Finding]:
@@ -47,6 +55,23 @@ def _stuck(path: Path) -> Iterator[Finding]:
             return
     except StoreError as error:
         yield Finding("wrong", str(error), f"What holds it is shown by: fuser -v {path}")
+
+
+def _dreamer(path: Path, now: float) -> Iterator[Finding]:
+    """Who dreams. The lock of one who was killed holds nobody, and tells the time of the dream before it; so it needs no mending."""
+    try:
+        holder, since = read_holder(path.read_bytes()), path.stat().st_mtime
+    except OSError:
+        return
+    if holder is None or not holder.mark:
+        return
+    if alive(holder) and abs(now - since) < STALE_SECONDS:
+        yield Finding(
+            "note", f"process {holder.pid} has been dreaming over {path.parents[2] / 'memory'} for {(now - since) / 60:,.0f} minutes"
+        )
+    else:
+        what = f"a dream over {path.parents[2] / 'memory'} was killed, or hangs since an hour: it holds nobody back"
+        yield Finding("note", what, "Nothing: the next dream takes its place.")
 
 
 def _holder(path: Path) -> str:

@@ -23,14 +23,18 @@ from memorist.store.layout import MemoryLayout
 FILES = DiskFiles()
 
 
-def check_memories(place: Place) -> Iterator[Finding]:
-    """Each memory folder of the home, and the one that the settings name."""
+def folders(place: Place) -> list[MemoryLayout]:
+    """The memory folders of all projects, and the one that the settings name."""
     found = [MemoryLayout(folder / "memory", folder / "memory-state") for folder in sorted(place.layout.projects.glob("*"))]
     chosen = chosen_folder(place.settings.auto_memory.directory)
     if chosen is not None:
         found.append(place.layout.memory_at(chosen))
-    there = [where for where in found if where.folder.is_dir()]
-    for where in there:
+    return [where for where in found if where.folder.is_dir()]
+
+
+def check_memories(place: Place) -> Iterator[Finding]:
+    """Each memory folder of the home, and the one that the settings name."""
+    for where in folders(place):
         folder = MemoryFolder(where, files=FILES, clock=SystemClock(), settings=place.settings.auto_memory)
         try:
             wrong = list(_one(place, where, folder))

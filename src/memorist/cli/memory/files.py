@@ -16,13 +16,15 @@ from memorist.auto_memory.check import check as check_folder
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.manifest import newest
 from memorist.auto_memory.place.run import orphans, rebind
-from memorist.auto_memory.topic import Topic
+from memorist.auto_memory.shared import TEAM, is_shared
+from memorist.auto_memory.topic import Topic, moment
 from memorist.cli import show
 from memorist.cli.memory.opened import opened, sure, told
 from memorist.errors import InputError, NothingToDo
 from memorist.recall.search.run import MemorySearch
 from memorist.store.files import DiskFiles
 from memorist.store.uses import forget_uses
+from memorist.team.common.authors.run import Authors
 
 KINDS = click.Choice([kind.value for kind in Kind])
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
@@ -66,6 +68,7 @@ def show_command(path: str, as_json: bool) -> None:
     """Show one memory as it stands in its file."""
     with opened() as (_, memory):
         topic, doubts = memory.shown(path)
+        by = Authors(memory.where.team, DiskFiles()).known().get(path.removeprefix(TEAM)) if is_shared(path) else None
     if as_json:
         show.json(
             {
@@ -74,10 +77,13 @@ def show_command(path: str, as_json: bool) -> None:
                 "name": show.readable(topic.name),
                 "text": show.readable(topic.text()),
                 "withheld": list(doubts),
+                "by": None if by is None else {"name": show.visible(by.name), "at": moment(by.at)},
             }
         )
         return
     click.echo(show.readable(topic.text()).rstrip("\n"))
+    if by is not None:
+        click.echo(f"memorist: last changed by {show.visible(by.name)}, {moment(by.at)[:16]} UTC", err=True)
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 

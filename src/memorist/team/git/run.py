@@ -19,7 +19,8 @@ from msgspec import Struct
 from memorist.auto_memory.manifest import is_index
 from memorist.errors import RemoteError, RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
 from memorist.store.files import make_folders
-from memorist.team.remote import MOST_KEYS, Look, Put, Seen
+from memorist.team.git.words import last, without_user
+from memorist.team.remote import MOST_KEYS, MOST_NAME, By, Look, Put, Seen
 from memorist.team.wire import digest, wire
 
 _THERE = "refs/team/there"
@@ -31,6 +32,8 @@ _PROTOCOLS = "file:git:http:https:ssh"
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO")
 """Variables of Git that say how a remote is reached; those that name another repository, as a hook has them, are left out."""
 _BEHIND = ("[rejected]", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "stale info")
+_COMMITS = 1_000
+"""Commits that are looked at for who changed what. Ours."""
 _IDENTITY = "memorist <memorist@localhost>"
 
 
@@ -104,7 +107,23 @@ class GitRemote:
             gone=frozenset(before.blobs.keys() - names),
             sizes={key: len(self._texts[now.blobs[key][0]].encode()) for key in there},
             problems=problems,
+            by=self._by(tip),
         )
+
+    def _by(self, tip: str) -> dict[str, By]:
+        """Who changed each file last, by the newest commits of the branch."""
+        prefix = f"{self._branch.folder}/" if self._branch.folder else ""
+        told = self._git(
+            "log", f"--max-count={_COMMITS}", "--format=%x01%an%x00%at", "--name-only", "-z", tip, *(["--", prefix] if prefix else [])
+        )
+        found: dict[str, By] = {}
+        for commit in told.decode("utf-8", "replace").split("\1")[1:]:
+            name, _, rest = commit.partition("\0")
+            at, *paths = rest.replace("\n", "\0").split("\0")
+            for path in paths:
+                if path.startswith(prefix) and path.endswith(".md"):
+                    found.setdefault(path.removeprefix(prefix), By(name[:MOST_NAME], float(at) if at.isdecimal() else 0.0))
+        return found
 
     def _after(self, commit: str, tip: str) -> bool:
         return self._run(("merge-base", "--is-ancestor", commit, tip)).returncode == 0
@@ -183,8 +202,8 @@ class GitRemote:
         if "hook declined" not in said and any(sign in said for sign in _BEHIND):
             return RemoteMoved(f"somebody pushed to {self.name} meanwhile")
         if "[remote rejected]" in said:
-            return RemoteRefused(f"{self.name} does not take the push: {_last(said)}")
-        return RemoteUnavailable(f"cannot push to {self.name}: {_last(said)}")
+            return RemoteRefused(f"{self.name} does not take the push: {last(said)}")
+        return RemoteUnavailable(f"cannot push to {self.name}: {last(said)}")
 
     def _import(self, changes: Mapping[str, Put]) -> bytes:
         """The commit as `git fast-import` reads it."""
@@ -207,6 +226,29 @@ class GitRemote:
                 parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data))
         return b"".join((b"reset %s\n\n" % _NEXT.encode(), *parts)) if not self._tip else b"".join(parts)
 
+    def reach(self) -> bool:
+        """Ask whether the remote can be read, and whether it lets us push: by a push of what it has, that is not carried out. Raises RemoteError.
+
+        Without a copy of the branch there is nothing to push, and that it can be read is all that is known.
+        """
+        self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}", inside=False)
+        if self._run(("rev-parse", "--quiet", "--verify", _THERE)).returncode:
+            return True
+        pushed = self._run(
+            ("push", "--dry-run", "--no-verify", "--porcelain", self._branch.url, f"{_THERE}:refs/heads/{self._branch.branch}")
+        )
+        said = (pushed.stdout + pushed.stderr).decode("utf-8", "replace")
+        return pushed.returncode == 0 or any(sign in said for sign in _BEHIND)
+
+    def damage(self) -> str:
+        """What is wrong with the copy of the branch that is kept here; empty where nothing is, or there is none. Raises RemoteError."""
+        if not self._mirror.exists():
+            return ""
+        if not (self._mirror / "HEAD").is_file():
+            return "it has no HEAD"
+        found = self._run(("fsck", "--connectivity-only", "--no-dangling", "--no-progress"))
+        return last((found.stderr + found.stdout).decode("utf-8", "replace")) if found.returncode else ""
+
     def close(self) -> None:
         """Nothing is kept open."""
 
@@ -218,7 +260,7 @@ class GitRemote:
     def _git(self, *words: str, given: bytes = b"", inside: bool = True) -> bytes:
         found = self._run(words, given=given, inside=inside)
         if found.returncode:
-            raise RemoteUnavailable(f"git {words[0]} failed for {self.name}: {_last(found.stderr.decode('utf-8', 'replace'))}")
+            raise RemoteUnavailable(f"git {words[0]} failed for {self.name}: {last(found.stderr.decode('utf-8', 'replace'))}")
         return found.stdout
 
     def _run(self, words: Sequence[str], *, given: bytes = b"", inside: bool = True) -> subprocess.CompletedProcess[bytes]:
@@ -240,17 +282,6 @@ class GitRemote:
             running.communicate()
             raise RemoteUnavailable(f"{self.name} took longer than {self._branch.timeout_seconds:g} seconds; try again") from None
         return subprocess.CompletedProcess(command, running.returncode, out, errors)
-
-
-def _last(said: str) -> str:
-    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(("Done", "To "))]
-    wanted = next((line for line in lines if line.startswith(("fatal:", "error:", "!"))), lines[0] if lines else "it says nothing")
-    return without_user(" ".join(wanted.split()))[:300]
-
-
-def without_user(url: str) -> str:
-    """Addresses in a text without user name and password."""
-    return re.sub(r"(\w+://)[^/@\s]*@", r"\1", url)
 
 
 def project_remote(root: Path, name: str) -> str:

@@ -17,12 +17,13 @@ from msgspec import Struct
 from memorist.core.later import late_module
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
 from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
-from memorist.team.remote import Look, Put, Seen
+from memorist.team.remote import MOST_NAME, By, Look, Put, Seen
 
 if TYPE_CHECKING:
+    import email.utils as email_utils
     import http.client as http_client
 else:
-    http_client = late_module("http.client")
+    email_utils, http_client = late_module("email.utils"), late_module("http.client")
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
@@ -48,9 +49,17 @@ class Access(Struct, frozen=True, kw_only=True):
     retries: int = 3
 
 
+class Reached(Struct, frozen=True):
+    """What a server said to a look: whether it lets us write, and what its clock says (seconds since the epoch; None where it is silent)."""
+
+    writes: bool
+    clock: float | None
+
+
 class _Answer(Struct, frozen=True):
     status: int
     body: bytes
+    date: str = ""
 
 
 class ServerRemote:
@@ -96,6 +105,7 @@ class ServerRemote:
             gone=frozenset(view.gone) - there.keys(),
             sizes={key: entry.bytes for key, entry in view.entries.items() if key in there},
             problems=dict.fromkeys(view.entries.keys() - there.keys(), "It has no checksum."),
+            by={key: By(name[:MOST_NAME], float(at)) for key, (name, at) in view.by.items()},
         )
 
     def read(self, keys: Sequence[str], sizes: Mapping[str, int]) -> dict[str, str]:
@@ -127,6 +137,16 @@ class ServerRemote:
             return Seen(id=seen.id, version=seen.version)
         alone = seen.version.isdigit() and done.version == int(seen.version) + 1
         return Seen(id=done.id, version=str(done.version), tag=entity_tag(done.id, done.version) if alone else "")
+
+    def reach(self) -> Reached:
+        """Ask once whether it answers and lets us write, by a change of nothing. Raises RemoteError."""
+        try:
+            looked = self._once("GET", self._path, b"", {})
+            self._read_as(looked, View)
+            written = self._once("PUT", self._path, msgspec.json.encode(Changes({})), {})
+        except (OSError, http_client.HTTPException) as error:
+            raise RemoteUnavailable(f"{self.name} cannot be reached ({str(error) or type(error).__name__})") from error
+        return Reached(written.status == 200, _moment(looked.date))
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -167,7 +187,7 @@ class ServerRemote:
             length = response.getheader("content-length")
             if length is not None and length.isdigit() and response.status not in (204, 304) and len(found) != int(length):
                 raise http_client.IncompleteRead(found, int(length) - len(found))
-            return _Answer(response.status, found)
+            return _Answer(response.status, found, response.getheader("date") or "")
         finally:
             ending.cancel()
             connection.close()
@@ -195,6 +215,13 @@ class ServerRemote:
         }
         cure = cures.get(answer.status) or " ".join(said.detail.split())[:300] or "look into it"
         return RemoteRefused(f"{self.name} refuses ({answer.status}{f' {said.error[:40]}' if said.error else ''}): {cure}")
+
+
+def _moment(date: str) -> float | None:
+    try:
+        return email_utils.parsedate_to_datetime(date).timestamp()
+    except ValueError:
+        return None
 
 
 def _cut(connection: http_client.HTTPConnection) -> None:

@@ -107,7 +107,7 @@ class TeamApplication:
             return Response(status_code=304, headers={"etag": entity_tag(*mark)})
         found = await run_in_threadpool(self._store.look, space)
         entries = {key: Entry(checksum, size) for key, (checksum, size) in found.entries.items()}
-        view = View(id=found.id, version=found.version, entries=entries, gone=list(found.gone))
+        view = View(id=found.id, version=found.version, entries=entries, gone=list(found.gone), by=found.by)
         return _json(view, headers={"etag": entity_tag(found.id, found.version)})
 
     async def _read(self, request: Request) -> Response:

@@ -87,6 +87,7 @@ class Watcher:
 
     def _run(self, sync: TeamSync, *, last: bool) -> bool:
         """Once. Gives whether trying again in this session has no use."""
+        began = time.monotonic()
         try:
             report = sync.push(wait_seconds=_LOCK_SECONDS)
         except (RemoteRefused, UsageError) as error:
@@ -96,7 +97,7 @@ class Watcher:
             self._say(TeamFailed(str(error), stopped=last))
             return False
         if report.changed or report.waiting or report.refused:
-            self._say(_event(sync, report))
+            self._say(_event(sync, report, time.monotonic() - began))
         return False
 
     def _marks(self, sync: TeamSync) -> Marks:
@@ -112,11 +113,12 @@ class Watcher:
                 self._loop.call_soon_threadsafe(self._tell, event)
 
 
-def _event(sync: TeamSync, report: Report) -> TeamSynced:
+def _event(sync: TeamSync, report: Report, seconds: float) -> TeamSynced:
     return TeamSynced(
         remote=sync.remote.name,
         taken=(*report.taken, *report.merged, *report.dropped),
         sent=(*report.sent, *report.removed),
         beside=tuple(other for _, other in report.beside),
         waiting=tuple(key for key, _ in (*report.waiting, *report.refused)),
+        seconds=seconds,
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from memorist.auto_memory.changes import Why, commit_text
 from memorist.auto_memory.history.git import BRANCH, KINDS, object_name, pack, repo
-from memorist.auto_memory.history.run import History, commit_of
-from memorist.auto_memory.history.tree import ENTRY, FOLDER, object_id
+from memorist.auto_memory.history.run import History
+from memorist.auto_memory.history.tree import ENTRY, FOLDER, commit_of, object_id
 from memorist.store.files import make_folders, refusal
 from memorist.store.folders import aside, replace_folder
 

@@ -1,0 +1,111 @@
+"""Messages of Chat Completions as plugs make them for hosts whose messages are lists of parts. Pure.
+
+The host's own object goes back wherever memorist changed nothing (`originals`), so what is written here has to say what a message says, not to keep all
+that it holds.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from memorist.core.messages import JsonObject
+
+FORMAT = "openai_chat"
+"""Wire format of these items."""
+
+_encode = msgspec.json.Encoder(enc_hook=repr).encode
+
+
+def compact_json(value: object) -> str:
+    """Any value as JSON in one line; what JSON cannot say as Python shows it."""
+    return _encode(value).decode("utf-8", "replace")
+
+
+def text_part(text: str) -> JsonObject:
+    """A part of text."""
+    return {"type": "text", "text": text}
+
+
+def media_part(kind: str, data: bytes | None = None, link: str = "", name: str = "") -> JsonObject:
+    """A part of bytes or of a link to them, of this media type."""
+    url = link or f"data:{kind or 'application/octet-stream'};base64,{base64.b64encode(data or b'').decode()}"
+    if kind.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "file", "file": {"filename": name or kind or "file", "file_data": url}}
+
+
+def content_of(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
+    """The content of a message: plain text where that is all it holds."""
+    if len(parts) == 1 and parts[0].get("type") == "text":
+        return str(parts[0]["text"])
+    return list(parts)
+
+
+def user_item(parts: Sequence[JsonObject]) -> JsonObject:
+    """What a user says."""
+    return {"role": "user", "content": content_of(parts)}
+
+
+def result_item(call: str, content: str | list[JsonObject]) -> JsonObject:
+    """The result of a call."""
+    return {"role": "tool", "tool_call_id": call, "content": content}
+
+
+def call_of(id: str, name: str, arguments: object) -> JsonObject:
+    """A tool call of an assistant's message. Arguments are a JSON text, or a value that becomes one."""
+    written = arguments if isinstance(arguments, str) else compact_json(arguments if arguments is not None else {})
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
+
+
+def assistant_item(parts: Sequence[JsonObject], calls: Sequence[JsonObject] = (), thought: str = "") -> JsonObject:
+    """What a model says."""
+    item: JsonObject = {"role": "assistant", "content": content_of(parts) if parts else None}
+    if thought:
+        item["reasoning_content"] = thought
+    if calls:
+        item["tool_calls"] = list(calls)
+    return item
+
+
+def reply_of(items: Iterable[JsonObject], usage: JsonObject | None = None, model: str = "") -> JsonObject:
+    """A whole reply with the first of these items as what the model said. Raises StopIteration for none."""
+    message = next(iter(items))
+    reason = "tool_calls" if message.get("tool_calls") else "stop"
+    choice = {"index": 0, "message": message, "finish_reason": reason}
+    reply: JsonObject = {"object": "chat.completion", "model": model, "choices": [choice]}
+    return reply if usage is None else {**reply, "usage": usage}
+
+
+def usage_of(*, prompt: int | None, output: int | None, cached: int | None = None) -> JsonObject | None:
+    """What a call took, in tokens; None where the host does not know."""
+    if prompt is None:
+        return None
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": output or 0,
+        "total_tokens": prompt + (output or 0),
+        "prompt_tokens_details": {"cached_tokens": cached or 0},
+    }
+
+
+def text_of(content: object) -> str:
+    """The text of a message's content, without what is no text."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+
+
+def calls_in(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
+    """Id, name and arguments of each call in an assistant's message; arguments that are no JSON object stand under `input`."""
+    for call in item.get("tool_calls") or ():
+        body = call.get("function") or {}
+        try:
+            arguments = msgspec.json.decode(body.get("arguments") or "{}")
+        except msgspec.DecodeError:
+            arguments = body.get("arguments")
+        yield str(call.get("id", "")), str(body.get("name", "")), arguments if isinstance(arguments, dict) else {"input": arguments}

@@ -1,0 +1,197 @@
+"""The Claude Agent SDK: hooks in the process of the program, and a store for its sessions.
+
+    memorist = MemoristHooks()
+    async with ClaudeSDKClient(memorist.options(ClaudeAgentOptions(cwd="."))) as client: …
+
+The hooks do what `memorist hook` does for Claude Code, without a program of its own: the SDK calls them where they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import time
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+import msgspec
+from claude_agent_sdk import ClaudeAgentOptions, HookCallback, HookInput, HookJSONOutput, HookMatcher
+
+from memorist.adapters.attached import Attached, EngineArguments, attach
+from memorist.adapters.claude_sessions import MemoristSessionStore
+from memorist.adapters.conversation import Failure
+from memorist.errors import FormatError
+from memorist.events import AdapterFailed
+from memorist.hook_settings import HooksSettings
+from memorist.hooks.answer import Part, fitted, rendered
+from memorist.hooks.event import Client, HookEvent, Unknown, read_event
+from memorist.hooks.sessions.run import Sessions
+from memorist.ports import Model
+from memorist.settings import Settings
+
+CLIENT: Client = "claude-code"
+"""The agent that the SDK brings with it."""
+EVENTS = ("UserPromptSubmit", "PostToolUse", "PreCompact", "SessionStart", "Stop", "SubagentStop")
+"""The events that are asked for. Of `SessionStart` only those after a compaction reach the SDK (seen with 0.2.187): what is shown at a start is shown
+beside the first prompt. `SessionEnd` never does: `close` stands for it.
+"""
+NOTES_SHARE = 0.7
+"""Part of the wait before a compaction that the notes may take; ours, as for the hooks of coding agents."""
+STORE = "agent-sessions.sqlite"
+"""File of the store below the home folder."""
+
+REACHES = frozenset({"notes", "recall", "extraction"})
+"""What this plug does of all that memorist does. Claude Code compacts by itself; memorist restores what that loses."""
+
+_log = logging.getLogger("memorist.adapters")
+
+
+class HookOptions(TypedDict, total=False):
+    """`home`, `model` and `settings` as `Memorist` takes them, or `attached`, an engine that several plugs share."""
+
+    home: str | os.PathLike[str] | None
+    model: str | Model | None
+    settings: Settings | None
+    attached: Attached | None
+
+
+class MemoristHooks:
+    """Hooks for any number of clients and queries. Takes `HookOptions`. A memory belongs to the project of the folder that a session began in (`cwd`).
+
+    They raise nothing: an error is logged once for each event and kind, told to the listener as `AdapterFailed`, and the agent goes on without.
+    """
+
+    def __init__(self, **options: Unpack[HookOptions]) -> None:
+        given = options.pop("attached", None)
+        engine = EngineArguments()
+        for name in ("home", "model", "settings"):
+            if options.get(name) is not None:
+                engine[name] = options[name]
+        self.attached = attach(given, engine)
+        self._owns = given is None
+        self.session = ""
+        """The id of the session that spoke last."""
+        self._sessions: Sessions | None = None
+        self._begun: dict[str, HookEvent] = {}
+        """The newest event of each session that has not ended."""
+        self._told: set[tuple[str, str]] = set()
+
+    @property
+    def hooks(self) -> dict[Any, list[HookMatcher]]:
+        """For `ClaudeAgentOptions(hooks=…)`."""
+        return {name: [HookMatcher(hooks=[self._hook(name)])] for name in EVENTS}
+
+    @property
+    def store(self) -> MemoristSessionStore:
+        """For `ClaudeAgentOptions(session_store=…)`: sessions are kept in the home folder, and can be resumed from there alone."""
+        return MemoristSessionStore(self.attached.engine.layout.home / STORE)
+
+    def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
+        """The options with the hooks in them, behind those that are there already."""
+        given = options or ClaudeAgentOptions()
+        hooks: dict[Any, list[HookMatcher]] = dict(given.hooks or {})
+        for name, matchers in self.hooks.items():
+            hooks[name] = [*hooks.get(name, ()), *matchers]
+        return dataclasses.replace(given, hooks=hooks)
+
+    def _hook(self, name: str) -> HookCallback:
+        async def hook(given: HookInput, *_: object) -> HookJSONOutput:
+            return await self._called(name, given)
+
+        return hook
+
+    async def _called(self, name: str, given: HookInput) -> HookJSONOutput:
+        """One event: what the SDK hands on to Claude Code. Whatever goes wrong, the agent goes on without memorist."""
+        seconds = _seconds(self.attached.engine.settings.hooks, name)
+        said = await self.attached.atried(lambda: self._answer(name, given, seconds), seconds)
+        if isinstance(said, Failure):
+            self._failed(name, said.error)
+            return {}
+        return said
+
+    async def _answer(self, name: str, given: HookInput, seconds: float) -> HookJSONOutput:
+        """In the engine's thread."""
+        event = read_event(json.dumps(given, default=str).encode(), name)
+        if isinstance(event, Unknown):
+            raise FormatError(event.why)
+        self.session = event.session_id
+        said = await self._said(event, seconds)
+        # Before a compaction Claude Code takes plain text alone, which a hook of the SDK cannot give.
+        shown = b"" if name == "PreCompact" else rendered(event, CLIENT, said)
+        found: HookJSONOutput = msgspec.json.decode(shown) if shown else {}
+        return found
+
+    async def _said(self, event: HookEvent, seconds: float) -> str:
+        """What is shown at an event."""
+        if self._sessions is None:
+            self._sessions = Sessions(
+                self.attached.engine, time.monotonic, lambda event, _, error: self._failed(event.hook_event_name, error)
+            )
+        await self._sessions.close_idle(self.attached.engine.settings.hooks.session_idle_seconds)
+        first = event.session_id not in self._begun
+        self._begun[event.session_id] = event
+        parts = []
+        if first and event.hook_event_name == "UserPromptSubmit":
+            start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
+            parts.append(await self._sessions.answer(CLIENT, start, event.cwd, seconds))
+        parts.append(await self._sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
+        return fitted([Part(part) for part in parts], CLIENT)
+
+    def _failed(self, point: str, error: BaseException) -> None:
+        mark = (point, type(error).__name__)
+        if mark in self._told:
+            return
+        self._told.add(mark)
+        _log.warning("memorist failed at %s of session %r, which goes on without it: %s", point, self.session, error, exc_info=error)
+        if self.attached.listener is not None:
+            self.attached.listener(AdapterFailed(self.session, point, f"{type(error).__name__}: {error}"))
+
+    async def _ended(self) -> None:
+        """The sessions are over. In the engine's thread."""
+        sessions, self._sessions = self._sessions, None
+        begun, self._begun = self._begun, {}
+        if sessions is None:
+            return
+        for event in begun.values():
+            end = msgspec.structs.replace(event, hook_event_name="SessionEnd")
+            await sessions.answer(CLIENT, end, event.cwd, 0.0)
+        await sessions.close()
+
+    def close(self) -> None:
+        """The sessions are over: bring notes and memories up to date, and let go of the engine where it is the plug's own. May be called twice."""
+        if self._sessions is not None:
+            ended = self.attached.tried(self._ended)
+            if isinstance(ended, Failure):
+                self._failed("close", ended.error)
+        if self._owns:
+            self.attached.close()
+
+    async def aclose(self) -> None:
+        """As `close`."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+
+def _seconds(settings: HooksSettings, name: str) -> float:
+    """Longest wait at an event. The first prompt brings what is shown at a start."""
+    match name:
+        case "UserPromptSubmit":
+            return settings.start_seconds
+        case "SessionStart" | "PreCompact":
+            return settings.compaction_seconds
+        case _:
+            return settings.other_seconds

@@ -1,0 +1,280 @@
+"""One conversation of a host, with every point of the engine in a blocking and an async form. Fails open: memorist never stops an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
+
+from memorist.compaction.call import Done
+from memorist.compaction.result import Strategy
+from memorist.context.host import HostContext
+from memorist.core.messages import JsonObject
+from memorist.engine import Memorist
+from memorist.events import AdapterFailed, Listener
+from memorist.session import Session
+from memorist.session_memory.trigger import Host
+
+Result = TypeVar("Result")
+
+PATIENCE_SECONDS = 300.0
+"""Longest time that a host is kept waiting before its own request goes out. Ours: more than a compaction by a model takes with its retries."""
+
+NOTHING = "Nothing has this id."
+"""What a fetch tool says to an id that is not known."""
+
+_log = logging.getLogger("memorist.adapters")
+
+
+Work = Callable[[], Coroutine[Any, Any, Result]]
+"""Something to do on the engine's loop."""
+
+
+class Failure(Struct, frozen=True):
+    """What went wrong, as a value."""
+
+    error: BaseException
+
+
+class Ground(Protocol):
+    """What a conversation stands on: `attached.Attached`."""
+
+    listener: Listener | None
+
+    @property
+    def engine(self) -> Memorist:
+        """The engine."""
+        ...
+
+    def wait(self, work: Work[Result]) -> Result:
+        """Do it in the engine's thread, and wait."""
+        ...
+
+    async def ran(self, work: Work[Result]) -> Result:
+        """The same for a caller on a loop."""
+        ...
+
+    def tried(self, work: Work[Result], seconds: float | None = None) -> Result | Failure:
+        """As `wait`, with what goes wrong as a value."""
+        ...
+
+    async def atried(self, work: Work[Result], seconds: float | None = None) -> Result | Failure:
+        """As `ran`, with what goes wrong as a value."""
+        ...
+
+    def used(self, conversation: Conversation) -> None:
+        """It is open and in use."""
+        ...
+
+    def ended(self, conversation: Conversation) -> None:
+        """It was closed."""
+        ...
+
+
+class Conversation:
+    """Made by `Attached.conversation`. Calls may come from any thread or loop; they are done one after another.
+
+    The points of the loop (`prepare`, `observe`, `end_turn`, `recover`, `on_file_read`, `assemble`, `close`) raise nothing: an error is logged once
+    for each kind, told to the listener as `AdapterFailed`, and the host's own request goes out. What somebody asks for (`summarise`, `compact`,
+    `fetch`) raises as the engine does.
+    """
+
+    def __init__(self, ground: Ground, id: str, *, project: str, format: str, host: Host | None) -> None:
+        self.id = id
+        self.project = project
+        self.format = format
+        self._ground = ground
+        self._host = host
+        self._session: Session | None = None
+        self._turn = asyncio.Lock()
+        self._told: set[tuple[str, str]] = set()
+        self._late = False
+
+    @property
+    def _stuck(self) -> bool:
+        """Whether a call took longer than anybody waits for, and still runs; until it ends all requests go out as they come."""
+        self._late = self._late and self._turn.locked()
+        return self._late
+
+    @property
+    def session(self) -> Session | None:
+        """The engine's session while it is open. Its coroutines belong into the engine's thread."""
+        return self._session
+
+    @property
+    def notes(self) -> str | None:
+        """The notes as they are on disk; None when there are none yet."""
+        return None if self._session is None else self._session.notes
+
+    def prepare(self, request: JsonObject) -> JsonObject:
+        """The request to send instead of this one; the same where nothing is to be changed, and where memorist failed."""
+        return self._kept("prepare", lambda session: session.prepare(request), request)
+
+    async def aprepare(self, request: JsonObject) -> JsonObject:
+        """As `prepare`."""
+        return await self._akept("prepare", lambda session: session.prepare(request), request)
+
+    def observe(self, reply: object) -> None:
+        """Take the model's reply: the SDK's object or its JSON."""
+        self._kept("observe", lambda session: session.observe(reply), None)
+
+    async def aobserve(self, reply: object) -> None:
+        """As `observe`."""
+        await self._akept("observe", lambda session: session.observe(reply), None)
+
+    def end_turn(self) -> None:
+        """The agent is done with the user's words, and waits for more."""
+        self._kept("end_turn", lambda session: session.end_turn(), None)
+
+    async def aend_turn(self) -> None:
+        """As `end_turn`."""
+        await self._akept("end_turn", lambda session: session.end_turn(), None)
+
+    def recover(self) -> JsonObject | None:
+        """The provider refused the last request as too long: the request to send instead; None when nothing more can be done."""
+        return self._kept("recover", lambda session: session.recover(), None)
+
+    async def arecover(self) -> JsonObject | None:
+        """As `recover`."""
+        return await self._akept("recover", lambda session: session.recover(), None)
+
+    def prepare_mapped(self, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result], instead: Result) -> Result:
+        """`prepare` with the adapter's own mapping there and `back` within it, so that a message which cannot be mapped stops no agent either.
+
+        `instead` is what goes out when something fails: the host's own request.
+        """
+        return self._kept("prepare", lambda session: _mapped(session, make, back), instead)
+
+    async def aprepare_mapped(self, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result], instead: Result) -> Result:
+        """As `prepare_mapped`."""
+        return await self._akept("prepare", lambda session: _mapped(session, make, back), instead)
+
+    def observe_mapped(self, make: Callable[[], object]) -> None:
+        """`observe` of what `make` gives, with the mapping within it."""
+        self._kept("observe", lambda session: _observed(session, make), None)
+
+    async def aobserve_mapped(self, make: Callable[[], object]) -> None:
+        """As `observe_mapped`."""
+        await self._akept("observe", lambda session: _observed(session, make), None)
+
+    def recover_mapped(self, back: Callable[[JsonObject], Result]) -> Result | None:
+        """What `back` makes of the request of `recover`; None when nothing more can be done."""
+        return self._kept("recover", lambda session: _recovered(session, back), None)
+
+    async def arecover_mapped(self, back: Callable[[JsonObject], Result]) -> Result | None:
+        """As `recover_mapped`."""
+        return await self._akept("recover", lambda session: _recovered(session, back), None)
+
+    def on_file_read(self, path: str) -> None:
+        """A file came into the conversation without a tool call."""
+        self._kept("on_file_read", lambda session: _done(lambda: session.on_file_read(path)), None)
+
+    def assemble(self, context: HostContext) -> None:
+        """Have memorist assemble the context, from the next request on."""
+        self._kept("assemble", lambda session: _done(lambda: session.assemble(context)), None)
+
+    def summarise(self) -> str:
+        """Bring the notes up to date now, and give them. Raises NothingToDo for an empty conversation, StoreError where it cannot be opened."""
+        return self._ground.wait(lambda: self._serial(lambda session: session.summarise()))
+
+    async def asummarise(self) -> str:
+        """As `summarise`."""
+        return await self._ground.ran(lambda: self._serial(lambda session: session.summarise()))
+
+    def compact(self, instructions: str = "", strategy: Strategy = "auto") -> Done:
+        """Make the conversation smaller now; the next request shows it. Raises as `summarise`."""
+        return self._ground.wait(lambda: self._serial(lambda session: session.compact(instructions, strategy)))
+
+    async def acompact(self, instructions: str = "", strategy: Strategy = "auto") -> Done:
+        """As `compact`."""
+        return await self._ground.ran(lambda: self._serial(lambda session: session.compact(instructions, strategy)))
+
+    def fetch(self, id: str) -> str | None:
+        """The whole text of what is no longer shown in full; None when there is none of that id. Raises StoreError where it cannot be opened."""
+        return self._ground.wait(lambda: self._serial(lambda session: _done(lambda: session.fetch(id))))
+
+    async def afetch(self, id: str) -> str | None:
+        """As `fetch`."""
+        return await self._ground.ran(lambda: self._serial(lambda session: _done(lambda: session.fetch(id))))
+
+    def fetched(self, id: str) -> str:
+        """What a fetch tool says to the model: the whole text, or that there is none. Raises nothing, as the tool runs in the agent's loop."""
+        return self._kept("fetch", lambda session: _done(lambda: session.fetch(id)), None) or NOTHING
+
+    async def afetched(self, id: str) -> str:
+        """As `fetched`."""
+        return await self._akept("fetch", lambda session: _done(lambda: session.fetch(id)), None) or NOTHING
+
+    def close(self) -> None:
+        """Write everything and let go of the files. It may go on later: the next request opens it again."""
+        self._taken("close", self._ground.tried(self.let_go), None)
+
+    async def aclose(self) -> None:
+        """As `close`."""
+        self._taken("close", await self._ground.atried(self.let_go), None)
+
+    async def let_go(self) -> None:
+        """Close the session. In the engine's thread."""
+        async with self._turn:
+            session, self._session = self._session, None
+            self._ground.ended(self)
+            if session is not None:
+                await session.close()
+
+    def _kept(self, point: str, work: Callable[[Session], Awaitable[Result]], instead: Result) -> Result:
+        if self._stuck:
+            return instead
+        return self._taken(point, self._ground.tried(lambda: self._serial(work), PATIENCE_SECONDS), instead)
+
+    async def _akept(self, point: str, work: Callable[[Session], Awaitable[Result]], instead: Result) -> Result:
+        if self._stuck:
+            return instead
+        return self._taken(point, await self._ground.atried(lambda: self._serial(work), PATIENCE_SECONDS), instead)
+
+    def _taken(self, point: str, outcome: Result | Failure, instead: Result) -> Result:
+        """What came of it. Whatever went wrong, the agent goes on without memorist: a disk, a format that is not known, a defect of ours."""
+        if not isinstance(outcome, Failure):
+            return outcome
+        self._failed(point, outcome.error)
+        return instead
+
+    async def _serial(self, work: Callable[[Session], Awaitable[Result]]) -> Result:
+        """In the engine's thread, after what was called before."""
+        async with self._turn:
+            if self._session is None:
+                self._session = await self._ground.engine.open(
+                    self.id, project=self.project, format=self.format, host=self._host, listener=self._ground.listener
+                )
+            self._ground.used(self)
+            return await work(self._session)
+
+    def _failed(self, point: str, error: BaseException) -> None:
+        """Tell of it once for each point and kind of error."""
+        self._late = isinstance(error, TimeoutError)
+        mark = (point, type(error).__name__)
+        if mark in self._told:
+            return
+        self._told.add(mark)
+        _log.warning("memorist failed in %s of conversation %r, which goes on without it: %s", point, self.id, error, exc_info=error)
+        if self._ground.listener is not None:
+            self._ground.listener(AdapterFailed(self.id, point, f"{type(error).__name__}: {error}"))
+
+
+async def _done(work: Callable[[], Result]) -> Result:
+    return work()
+
+
+async def _mapped(session: Session, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result]) -> Result:
+    return back(await session.prepare(make()))
+
+
+async def _observed(session: Session, make: Callable[[], object]) -> None:
+    await session.observe(make())
+
+
+async def _recovered(session: Session, back: Callable[[JsonObject], Result]) -> Result | None:
+    body = await session.recover()
+    return None if body is None else back(body)

@@ -1,0 +1,261 @@
+"""memorist in Google's Agent Development Kit: a plugin for the loop, a memory service, a summariser of events.
+
+    App(name="shop", root_agent=agent, plugins=[MemoristPlugin(project=".")])
+
+What ADK keeps in its sessions is never changed; the model is shown what `prepare` gives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions, EventCompaction
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from memorist.adapters.attached import Attached, EngineArguments, attach
+from memorist.adapters.chat_items import FORMAT, text_of
+from memorist.adapters.conversation import Conversation
+from memorist.adapters.google_adk_contents import Contents
+from memorist.adapters.refusals import says_too_long
+from memorist.compaction.result import Strategy
+from memorist.core.messages import JsonObject
+from memorist.errors import MemoristError
+from memorist.recall.search.run import MemorySearch
+from memorist.store.layout import folder_name
+
+REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+"""What the plugin does in this host."""
+
+_FOUND_AT_MOST = 10
+"""Memories that one search gives. Ours: ADK puts all of them into the prompt."""
+
+_log = logging.getLogger("memorist.adapters")
+
+
+def project_of(project: str | Path | None, app: str, user: str) -> str:
+    """The project that memories belong to: the given one for all, or one apart for each user of each app, by a path that is on no disk."""
+    if project is not None:
+        return str(project)
+    return f"/adk-users/{folder_name(app)}/{folder_name(user)}"
+
+
+class MemoristPlugin(BasePlugin):
+    """Notes, compaction, recall and extraction for every agent of an app or runner.
+
+    Args:
+        project: folder that memories and sessions belong to; without it each user of each app has their own.
+        name: the plugin's name in ADK.
+        attached: an engine to share, which is then not closed with the plugin; without it the arguments of `Memorist` make one.
+    """
+
+    reaches = REACHES
+
+    def __init__(
+        self,
+        *,
+        project: str | Path | None = None,
+        name: str = "memorist",
+        attached: Attached | None = None,
+        **engine: Unpack[EngineArguments],
+    ) -> None:
+        super().__init__(name=name)
+        self._project = project
+        self._owns = attached is None
+        self.attached = attach(attached, engine)
+        """The engine."""
+        self.session = ""
+        """Id of the conversation that was in use last."""
+        self._asked: dict[tuple[str, str], Contents] = {}
+        """The request that each agent of each invocation waits an answer for."""
+        self._spoken: dict[str, set[Conversation]] = {}
+        """Conversations of each invocation that is under way."""
+
+    def conversation(self, *, app: str, user: str, session: str, agent: str) -> Conversation:
+        """The conversation of one agent in one of ADK's sessions."""
+        self.session = f"{session}/{agent}"
+        return self.attached.conversation(self.session, project=project_of(self._project, app, user), format=FORMAT)
+
+    def _conversation(self, context: CallbackContext) -> Conversation:
+        session = context.session
+        return self.conversation(app=session.app_name, user=session.user_id, session=session.id, agent=context.agent_name)
+
+    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        """Give the contents that are sent instead. Never answers in the model's place."""
+        conversation = self._conversation(callback_context)
+        self._spoken.setdefault(callback_context.invocation_id, set()).add(conversation)
+
+        def make() -> JsonObject:
+            contents = self._asked[callback_context.invocation_id, callback_context.agent_name] = Contents(llm_request.contents)
+            return _request_of(llm_request, contents)
+
+        def back(sent: JsonObject) -> list[types.Content]:
+            return self._asked[callback_context.invocation_id, callback_context.agent_name].back(sent["messages"])
+
+        llm_request.contents = await conversation.aprepare_mapped(make, back, llm_request.contents)
+
+    async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+        """Take the reply; pieces of a stream are left out, the whole comes after them."""
+        contents = self._asked.get((callback_context.invocation_id, callback_context.agent_name))
+        if contents is not None and not llm_response.partial and llm_response.content is not None and llm_response.content.parts:
+            await self._conversation(callback_context).aobserve_mapped(lambda: contents.reply(llm_response))
+
+    async def on_model_error_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> None:
+        """A refusal as too long makes the next request smaller. The error itself stays ADK's to tell."""
+        del llm_request
+        if says_too_long(error):
+            await self._conversation(callback_context).arecover()
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """The agents are done, and the user is asked again."""
+        for conversation in self._over(invocation_context):
+            await conversation.aend_turn()
+
+    async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: Exception) -> None:
+        """The run broke off. The turn has no end then."""
+        del error
+        self._over(invocation_context)
+
+    def _over(self, context: InvocationContext) -> set[Conversation]:
+        run = context.invocation_id
+        for key in [key for key in self._asked if key[0] == run]:
+            del self._asked[key]
+        return self._spoken.pop(run, set())
+
+    async def close(self) -> None:
+        """Close the engine, unless it is shared."""
+        if self._owns:
+            await asyncio.to_thread(self.attached.close)
+
+
+def _request_of(llm_request: LlmRequest, contents: Contents) -> JsonObject:
+    """The request without its instructions and tools: they stay as they are, and count by the usage that the model reports."""
+    request: JsonObject = {"model": llm_request.model or "", "messages": contents.originals.items}
+    most = llm_request.config.max_output_tokens
+    return {**request, "max_completion_tokens": most} if most else request
+
+
+class MemoristMemory(BaseMemoryService):
+    """ADK's memory service over memorist's memories: `search_memory` finds them, `add_session_to_memory` has them extracted from a session.
+
+    Takes the arguments of `MemoristPlugin`. With the plugin at work `add_session_to_memory` need not be called: it extracts at the end of each turn.
+    """
+
+    def __init__(self, *, project: str | Path | None = None, attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
+        self._project = project
+        self.attached = attach(attached, engine)
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Take in a whole session, and extract what is worth keeping. The same session may be given again as it grows."""
+        await self._take_in(session.app_name, session.user_id, session.id, session.events)
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Take in these events as a conversation of their own."""
+        del custom_metadata
+        name = session_id or (events[0].invocation_id if events else "")
+        await self._take_in(app_name, user_id, f"{name}/{events[0].id}" if events else name, events)
+
+    async def _take_in(self, app: str, user: str, id: str, events: Sequence[Event]) -> None:
+        given = Contents([event.content for event in events if event.content is not None and not event.partial])
+        if not given.originals.items:
+            return
+        conversation = self.attached.conversation(f"{id}/memory", project=project_of(self._project, app, user), format=FORMAT)
+        await conversation.aprepare({"model": "", "messages": given.originals.items})
+        await conversation.aend_turn()
+        await conversation.aclose()
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """The memories that bear on the query, best first; none where memorist fails."""
+        project = project_of(self._project, app_name, user_id)
+        try:
+            entries = await self.attached.ran(lambda: self._found(project, query))
+        except MemoristError as error:
+            _log.warning("memorist could not search its memories: %s", error)
+            entries = []
+        return SearchMemoryResponse(memories=entries)
+
+    async def _found(self, project: str, query: str) -> list[MemoryEntry]:
+        engine = self.attached.engine
+        memory = engine.memory(project)
+        search = MemorySearch(memory.folder, engine.settings.recall)
+        try:
+            matches = search.search(query, _FOUND_AT_MOST)
+        finally:
+            search.close()
+        active = {head.path for head in memory.heads() if head.status == "active"}
+        entries = []
+        for match in matches:
+            topic, doubts = memory.shown(match.path)
+            if not doubts and match.path in active:
+                content = types.Content(role="user", parts=[types.Part(text=topic.body)])
+                entries.append(
+                    MemoryEntry(id=match.path, content=content, author="memorist", custom_metadata={"description": topic.description})
+                )
+        return entries
+
+
+class MemoristSummarizer(BaseEventsSummarizer):
+    """What ADK's own compaction asks for a summary: `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
+
+    Needed only where ADK shall make the sessions smaller that it keeps; the plugin makes requests smaller by itself. Takes the arguments of the plugin,
+    but for its name; `project` says only where its files are.
+    """
+
+    def __init__(self, *, project: str | Path = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
+        self._project = str(project)
+        self.attached = attach(attached, engine)
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        """One event in the place of these; None, and ADK goes on with all of them, where nothing came of it."""
+        given = Contents([event.content for event in events if event.content is not None])
+        items = given.originals.items
+        if not items:
+            return None
+        conversation = self.attached.conversation(f"adk-events-{events[0].id}-{events[-1].id}", project=self._project, format=FORMAT)
+        try:
+            sent = await _smaller(conversation, {"model": "", "messages": items})
+        except MemoristError as error:
+            _log.warning("memorist could not summarise events: %s", error)
+            return None
+        finally:
+            await conversation.aclose()
+        if sent == items:
+            return None
+        said = [f"{item['role']}: {text_of(item.get('content'))}" for item in sent if item.get("content")]
+        content = types.Content(role="model", parts=[types.Part(text="\n\n".join(said))])
+        span = EventCompaction(start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp, compacted_content=content)
+        return Event(author="user", actions=EventActions(compaction=span), invocation_id=Event.new_id())
+
+
+async def _smaller(conversation: Conversation, request: JsonObject) -> list[JsonObject]:
+    """The items of the request, made smaller by a model where there is one, else by rule."""
+    items: list[JsonObject] = request["messages"]
+    sent: list[JsonObject] = (await conversation.aprepare(request))["messages"]
+    strategies: tuple[Strategy, ...] = ("full", "structural")
+    for strategy in strategies:
+        if sent != items:
+            break
+        if (await conversation.acompact(strategy=strategy)).result is not None:
+            sent = (await conversation.aprepare(request))["messages"]
+    return sent

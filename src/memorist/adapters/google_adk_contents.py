@@ -1,0 +1,161 @@
+"""Contents of the Google ADK as messages of Chat Completions, and back. Pure.
+
+ADK strips the ids that it gave to calls before a request goes out, and Gemini pairs by name and order; so calls without an id are numbered here in the
+order they stand in, which is the same in every request as long as the history only grows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from memorist.adapters.chat_items import (
+    assistant_item,
+    call_of,
+    calls_in,
+    compact_json,
+    content_of,
+    media_part,
+    reply_of,
+    result_item,
+    text_of,
+    text_part,
+    usage_of,
+    user_item,
+)
+from memorist.adapters.originals import Originals
+from memorist.core.messages import JsonObject
+
+_TEXT_KEYS = ("result", "output")
+"""Keys under which ADK puts the result of a tool that gave no object, in this order."""
+
+
+class Contents:
+    """The contents of one request with their wire items."""
+
+    def __init__(self, contents: Sequence[types.Content]) -> None:
+        self._waiting: defaultdict[str, deque[str]] = defaultdict(deque)
+        """Ids of calls that have no result yet, by the name of the tool."""
+        self._count = 0
+        self._called: dict[str, str] = {}
+        self._results: dict[str, tuple[JsonObject, types.Part]] = {}
+        self.originals: Originals[types.Content] = Originals((content, list(self.items_of(content))) for content in contents)
+
+    def items_of(self, content: types.Content) -> Iterator[JsonObject]:
+        """The wire items of a content; none for one that says nothing."""
+        if content.role == "model":
+            yield from self._said(content.parts or ())
+            return
+        parts: list[JsonObject] = []
+        for part in content.parts or ():
+            if part.function_response is not None:
+                yield self._result(part)
+            elif (shown := _part(part)) is not None:
+                parts.append(shown)
+        if parts:
+            yield user_item(parts)
+
+    def _said(self, given: Iterable[types.Part]) -> Iterator[JsonObject]:
+        parts: list[JsonObject] = []
+        calls: list[JsonObject] = []
+        thoughts: list[str] = []
+        for part in given:
+            if part.function_call is not None:
+                calls.append(self._call(part.function_call))
+            elif part.thought:
+                thoughts.append(part.text or "")
+            elif (shown := _part(part)) is not None:
+                parts.append(shown)
+        thought = "".join(thoughts)
+        if parts or calls or thought:
+            yield assistant_item(parts, calls, thought)
+
+    def _call(self, call: types.FunctionCall) -> JsonObject:
+        self._count += 1
+        id, name = call.id or f"call_{self._count}", call.name or ""
+        self._waiting[name].append(id)
+        self._called[id] = name
+        return call_of(id, name, call.args)
+
+    def _result(self, part: types.Part) -> JsonObject:
+        response = part.function_response
+        name = response.name or ""
+        waiting = self._waiting[name]
+        id = response.id if response.id or not waiting else waiting[0]
+        if id in waiting:
+            waiting.remove(id)
+        id = id or f"result_{len(self._results) + 1}_of_{name}"
+        media = [media_part(each.inline_data.mime_type or "", each.inline_data.data) for each in response.parts or () if each.inline_data]
+        said = _response_text(response.response)
+        item = result_item(id, content_of([text_part(said), *media]) if media else said)
+        self._called.setdefault(id, name)
+        self._results[id] = (item, part)
+        return item
+
+    def back(self, sent: Sequence[Any]) -> list[types.Content]:
+        """The contents that say what these items say; the host's own objects wherever memorist changed nothing."""
+        return self.originals.back(sent, lambda items: list(self._made(items)))
+
+    def _made(self, items: Sequence[Any]) -> Iterator[types.Content]:
+        results: list[types.Part] = []
+        for item in items:
+            if item.get("role") == "tool":
+                results.append(self._result_part(item))
+                continue
+            if results:
+                yield types.Content(role="user", parts=results)
+                results = []
+            yield _content_of_item(item)
+        if results:
+            yield types.Content(role="user", parts=results)
+
+    def _result_part(self, item: JsonObject) -> types.Part:
+        id = str(item.get("tool_call_id"))
+        known = self._results.get(id)
+        if known is not None and known[0] == item:
+            return known[1]
+        host = None if known is None else known[1].function_response.id
+        response = types.FunctionResponse(id=host, name=self._called.get(id, ""), response={"result": text_of(item.get("content"))})
+        return types.Part(function_response=response)
+
+    def reply(self, response: LlmResponse) -> JsonObject:
+        """The reply to this request on the wire."""
+        used = response.usage_metadata
+        usage = None
+        if used is not None:
+            output = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
+            usage = usage_of(prompt=used.prompt_token_count, output=output, cached=used.cached_content_token_count)
+        return reply_of([*self.items_of(response.content), assistant_item([])], usage, response.model_version or "")
+
+
+def _part(part: types.Part) -> JsonObject | None:
+    if part.text is not None:
+        return text_part(part.text) if part.text else None
+    if part.inline_data is not None:
+        blob = part.inline_data
+        return media_part(blob.mime_type or "", blob.data, name=blob.display_name or "")
+    if part.file_data is not None:
+        return media_part(part.file_data.mime_type or "", link=part.file_data.file_uri or "")
+    said = part.model_dump(exclude_none=True, mode="json", exclude={"thought_signature"})
+    return text_part(compact_json(said)) if said else None
+
+
+def _response_text(response: dict[str, Any] | None) -> str:
+    given = response or {}
+    for key in _TEXT_KEYS:
+        if len(given) == 1 and isinstance(given.get(key), str):
+            return str(given[key])
+    return compact_json(given)
+
+
+def _content_of_item(item: JsonObject) -> types.Content:
+    text = text_of(item.get("content"))
+    parts = [types.Part(text=text)] if text else []
+    if item.get("role") != "assistant":
+        return types.Content(role="user", parts=parts)
+    parts += [types.Part(function_call=types.FunctionCall(name=name, args=arguments)) for _, name, arguments in calls_in(item)]
+    return types.Content(role="model", parts=parts)

@@ -1,0 +1,278 @@
+"""memorist in Hermes Agent: a memory provider and a context engine, which share one conversation.
+
+Hermes loads both from a folder below its home (docs/plugs/hermes.md), whose `__init__.py` is one line: the import of `register`, or
+
+    register = plugin(project="/srv/shop")
+
+Hermes keeps a history of its own and replaces it by what the context engine gives; the provider is shown it at the end of each turn.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+import msgspec
+from agent.context_engine import ContextEngine
+from agent.memory_provider import MemoryProvider
+
+from memorist.adapters.attached import Attached, EngineArguments
+from memorist.adapters.chat_items import FORMAT, reply_of
+from memorist.adapters.conversation import Conversation
+from memorist.adapters.hermes_shared import Shared, added, wire_of
+from memorist.adapters.originals import Originals
+from memorist.core.messages import JsonObject
+from memorist.errors import MemoristError
+from memorist.fetching import FETCH_NAME, fetch_tool
+from memorist.model_limits import limits_of
+
+REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+"""What both together do in this host."""
+
+_log = logging.getLogger("memorist.adapters")
+
+_ENGINE_SHARE = 0.75
+"""Share of the context length that Hermes never lets a conversation pass; the default of `ContextEngine.threshold_percent`."""
+
+
+class MemoristMemoryProvider(MemoryProvider):
+    """Recall before a turn, notes and extraction after it.
+
+    Hermes asks its provider once for each turn, before it begins. Where the plug-in is enabled too, memorist hears of each call of the model by hooks,
+    so that notes are taken while a long turn runs; else it hears of a turn at its end.
+    """
+
+    reaches = frozenset({"notes", "recall", "extraction"})
+
+    def __init__(self, shared: Shared | None = None) -> None:
+        self.shared = shared or Shared()
+        self.session = ""
+        self._shown: set[str] = set()
+        self._writes = True
+        self._whose = ("", "")
+        """Hermes' home and the user of a gateway."""
+
+    @property
+    def name(self) -> str:
+        """The name in `memory.provider`."""
+        return "memorist"
+
+    def is_available(self) -> bool:
+        """Always: memorist needs no account and no network."""
+        return True
+
+    def initialize(self, session_id: str, **kwargs: object) -> None:
+        """A session begins. Nothing is written for sessions of subagents and timers."""
+        self.session = session_id
+        self._writes = kwargs.get("agent_context", "primary") == "primary"
+        self._whose = str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or "")
+        if self._writes:
+            self.shared.remembers(session_id, *self._whose)
+
+    def prefetch(self, query: str, *, session_id: str = "") -> str:
+        """What memorist would show the model with this message: the index of memories once, and those that bear on it."""
+        if not query or not self._writes:
+            return ""
+        session = session_id or self.session
+        given = self.shared.history(session)
+        if not given or given[-1].get("role") != "user":
+            given = [*given, {"role": "user", "content": query}]
+        sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
+        new = [text for text in added(given, sent["messages"]) if text not in self._shown]
+        self._shown.update(new)
+        return "\n\n".join(new)
+
+    def on_turn_start(self, turn_number: int, message: str, **kwargs: object) -> None:
+        """Learn which model is used."""
+        del turn_number, message
+        self.shared.model = str(kwargs.get("model") or self.shared.model)
+
+    def sync_turn(
+        self, user_content: str, assistant_content: str, *, session_id: str = "", messages: list[dict[str, Any]] | None = None
+    ) -> None:
+        """A turn is over. It is taken in now, from the whole history where Hermes gives it, unless its calls were told one by one."""
+        session = session_id or self.session
+        if not self._writes:
+            return
+        conversation = self._conversation(session)
+        if not self.shared.hears(session):
+            said = [{"role": "user", "content": user_content}, {"role": "assistant", "content": assistant_content}]
+            *before, last = self.shared.keep(session, messages or [*self.shared.history(session), *said])
+            conversation.prepare({"model": self.shared.model, "messages": before})
+            conversation.observe(reply_of([last]))
+        conversation.end_turn()
+
+    def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
+        """The notes, for another engine's summary; memorist's own has them."""
+        del messages
+        return self._conversation("").notes or ""
+
+    def on_session_switch(
+        self, new_session_id: str, *, parent_session_id: str = "", reset: bool = False, rewound: bool = False, **kwargs: object
+    ) -> None:
+        """Follow Hermes to another id. A compaction goes on with the same conversation."""
+        del rewound
+        if kwargs.get("reason") == "compression" and not reset:
+            self.shared.goes_on(parent_session_id or self.session, new_session_id)
+        elif new_session_id != self.session:
+            self._shown = set()
+            if self._writes:
+                self.shared.remembers(new_session_id, *self._whose)
+        self.session = new_session_id
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        """None: what is remembered is shown, not asked for."""
+        return []
+
+    def shutdown(self) -> None:
+        """The session is over: write everything, and let go of its files."""
+        if self.session:
+            self._conversation("").close()
+            self.shared.forget(self.session)
+
+    def _conversation(self, session_id: str) -> Conversation:
+        return self.shared.conversation(session_id or self.session)
+
+
+class MemoristEngine(ContextEngine):
+    """Compaction by memorist in the place of Hermes' own."""
+
+    reaches = frozenset({"notes", "compaction"})
+
+    def __init__(self, shared: Shared | None = None) -> None:
+        self.shared = shared or Shared()
+        self.session = ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
+        """Hermes copies the engine for each agent; the copies share what holds files and threads."""
+        del memo
+        return copy.copy(self)
+
+    @property
+    def name(self) -> str:
+        """The name in `context.engine`."""
+        return "memorist"
+
+    def update_model(
+        self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = "", api_mode: str = ""
+    ) -> None:
+        """The model and its window. The threshold is memorist's, or Hermes' where that is lower."""
+        del base_url, api_key, provider, api_mode
+        self.shared.model = model
+        self.context_length = context_length
+        own = limits_of({"model": model}, self.shared.attached.engine.settings).auto
+        self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
+
+    def update_from_response(self, usage: dict[str, Any]) -> None:
+        """What the last call took."""
+        self.last_prompt_tokens = int(usage.get("prompt_tokens") or 0)
+        self.last_completion_tokens = int(usage.get("completion_tokens") or 0)
+        self.last_total_tokens = int(usage.get("total_tokens") or 0)
+
+    def should_compress(self, prompt_tokens: int | None = None) -> bool:
+        """Whether the conversation is too large."""
+        return (self.last_prompt_tokens if prompt_tokens is None else prompt_tokens) >= self.threshold_tokens > 0
+
+    def compress(
+        self,
+        messages: list[dict[str, Any]],
+        current_tokens: int | None = None,
+        focus_topic: str | None = None,
+        force: bool = False,
+        memory_context: str = "",
+    ) -> list[dict[str, Any]]:
+        """The history to go on with; Hermes' own message wherever memorist changed nothing. The same list where nothing came of it."""
+        del current_tokens
+        conversation = self.shared.conversation(self.session)
+        given: Originals[dict[str, Any]] = Originals()
+
+        def make() -> JsonObject:
+            for message in messages:
+                given.add(message, [wire_of(message)])
+            return {"model": self.shared.model, "messages": given.items}
+
+        def back(sent: JsonObject) -> list[dict[str, Any]]:
+            return given.back(sent["messages"], lambda items: [dict(item) for item in items])
+
+        smaller = conversation.prepare_mapped(make, back, messages)
+        if _same(smaller, messages) and (focus_topic or force):
+            try:
+                conversation.compact("\n\n".join(filter(None, (focus_topic, memory_context))))
+            except MemoristError as error:
+                _log.warning("memorist could not make the conversation %r smaller: %s", self.session, error)
+            smaller = conversation.prepare_mapped(lambda: {"model": self.shared.model, "messages": given.items}, back, messages)
+        elif _same(smaller, messages):
+            smaller = conversation.recover_mapped(back) or messages
+        if not _same(smaller, messages):
+            self.compression_count += 1
+            self.shared.keep(self.session, smaller)
+        return smaller
+
+    def on_session_start(self, session_id: str, **kwargs: object) -> None:
+        """A session begins, or goes on under another id after a compaction."""
+        if kwargs.get("boundary_reason") == "compression":
+            self.shared.goes_on(str(kwargs.get("old_session_id") or self.session), session_id)
+        self.session = session_id
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        """The tool that fetches back what was cut, where it was asked for."""
+        return [dict(fetch_tool(FORMAT)["function"])] if self.shared.fetch else []
+
+    def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: object) -> str:
+        """Answer the model that fetches something back."""
+        del kwargs
+        if name != FETCH_NAME:
+            return msgspec.json.encode({"error": f"memorist has no tool {name}"}).decode()
+        try:
+            text = self.shared.conversation(self.session).fetch(str(args.get("id", "")))
+        except MemoristError as error:
+            return msgspec.json.encode({"error": str(error)}).decode()
+        return msgspec.json.encode({"error": "there is nothing of that id"} if text is None else {"text": text}).decode()
+
+
+def _same(messages: Sequence[object], others: Sequence[object]) -> bool:
+    return len(messages) == len(others) and all(one is other for one, other in zip(messages, others, strict=True))
+
+
+_known: dict[tuple[object, ...], Shared] = {}
+"""What is shared, by its options: Hermes loads a plug-in's file once for the provider and once for the engine."""
+
+Registry = object
+"""What Hermes hands to `register`: one class for providers and another for the rest, with nothing in common."""
+
+
+def plugin(
+    *, project: str | Path | None = None, fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
+) -> Callable[[Registry], None]:
+    """A `register` for a plug-in of Hermes. Called again with the same options, as Hermes does, it shares one engine.
+
+    Args:
+        project: folder that memories belong to; without it they belong to Hermes' profile, or to the user of a gateway.
+        fetch: offer the model a tool that fetches back what was taken out.
+        attached: an engine to share; without it the arguments of `Memorist` make one, when Hermes first needs it.
+    """
+    key = (str(project), fetch, id(attached), os.environ.get("MEMORIST_HOME"), repr(sorted(engine.items(), key=lambda item: item[0])))
+
+    def register(context: Registry) -> None:
+        if key not in _known:
+            _known[key] = Shared(project=project, fetch=fetch, attached=attached, **engine)
+        shared = _known[key]
+        for offer, make in (("register_memory_provider", MemoristMemoryProvider), ("register_context_engine", MemoristEngine)):
+            take = getattr(context, offer, None)
+            if take is not None:
+                take(make(shared))
+        hook = getattr(context, "register_hook", None)
+        if hook is not None:
+            hook("pre_llm_call", shared.begin_turn)
+            hook("pre_api_request", shared.call)
+            hook("post_api_request", shared.answer)
+
+    return register
+
+
+register = plugin()
+"""What Hermes calls when it loads the plug-in."""

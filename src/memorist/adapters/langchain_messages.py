@@ -1,0 +1,141 @@
+"""LangChain's messages as entries of Chat Completions, both ways.
+
+The wire form is for memorist alone: what goes to the provider is LangChain's own message wherever memorist left it as it was. So it holds what is said,
+called and answered, and pictures; not the thinking and the provider's own fields, which stay in the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+from langchain_core.messages.tool import tool_call
+
+from memorist.core.messages import JsonObject
+
+_TEXTS = frozenset({"text", "output_text", "input_text"})
+_UNSAID = frozenset(
+    {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "tool_use", "tool_call", "tool_call_chunk", "function_call"}
+)
+"""Blocks of a reply that are no words: the calls stand beside the content as well, and the thinking stays in LangChain's message."""
+_ENCODE = msgspec.json.Encoder(enc_hook=repr).encode
+
+
+def item_of(message: BaseMessage) -> JsonObject:
+    """The entry for one message."""
+    match message:
+        case AIMessage():
+            return _assistant(message)
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _content(message.content)}
+        case SystemMessage():
+            return {"role": "system", "content": _content(message.content)}
+        case ChatMessage():
+            return {"role": message.role, "content": _content(message.content)}
+        case _:
+            # What a middleware wrote, such as a summary, is not the person's word.
+            role = "developer" if message.additional_kwargs.get("lc_source") else "user"
+            return {"role": role, "content": _content(message.content)}
+
+
+def _assistant(message: AIMessage) -> JsonObject:
+    calls = [_call(call["id"], call["name"], _json(call["args"])) for call in message.tool_calls]
+    calls += [_call(call["id"], call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls]
+    content = _content(message.content)
+    if not isinstance(content, str):
+        parts = [part for part in content if part["type"] not in _UNSAID]
+        plain = all(part["type"] == "text" and isinstance(part.get("text"), str) for part in parts)
+        content = "".join(part["text"] for part in parts) if plain else parts
+    if not calls:
+        return {"role": "assistant", "content": content}
+    return {"role": "assistant", "content": content or None, "tool_calls": calls}
+
+
+def _call(id: str | None, name: str, arguments: str) -> JsonObject:
+    return {"id": id or "", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _json(value: object) -> str:
+    return _ENCODE(value).decode()
+
+
+def _content(content: str | Iterable[str | dict[str, Any]]) -> str | list[JsonObject]:
+    return content if isinstance(content, str) else _parts(content)
+
+
+def _parts(content: Iterable[str | dict[str, Any]]) -> list[JsonObject]:
+    return [{"type": "text", "text": part} if isinstance(part, str) else _part(part) for part in content]
+
+
+def _part(part: dict[str, Any]) -> JsonObject:
+    """A content block: text and pictures as Chat Completions has them, all else as it stands."""
+    kind = str(part.get("type", ""))
+    if kind in _TEXTS and isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    plain: JsonObject = msgspec.json.decode(_ENCODE({**part, "type": kind}))  # bytes become base64, and what is no JSON its text
+    link = _picture(plain) if kind == "image" else None
+    return plain if link is None else {"type": "image_url", "image_url": {"url": link}}
+
+
+def _picture(part: dict[str, Any]) -> str | None:
+    """The address of a picture in LangChain's own block or in Anthropic's."""
+    source = part.get("source")
+    held = source if isinstance(source, dict) else part
+    if isinstance(held.get("url"), str):
+        return str(held["url"])
+    data = held.get("base64") or held.get("data")
+    kind = part.get("mime_type") or held.get("media_type") or "image/png"
+    return f"data:{kind};base64,{data}" if isinstance(data, str) else None
+
+
+def messages_of(items: Iterable[JsonObject], hosts: Iterable[BaseMessage]) -> list[AnyMessage]:
+    """Messages for entries that memorist added or changed. A tool result that was changed keeps the id, name and artifact of the host's."""
+    results = {message.tool_call_id: message for message in hosts if isinstance(message, ToolMessage)}
+    return [_message(item, results) for item in items]
+
+
+def _message(item: JsonObject, results: Mapping[str, ToolMessage]) -> AnyMessage:
+    content = item.get("content") or ""
+    match item.get("role"):
+        case "assistant":
+            calls = [_read_call(call) for call in item.get("tool_calls") or ()]
+            return AIMessage(content=content, tool_calls=calls)
+        case "tool":
+            own = results.get(item["tool_call_id"])
+            return (
+                ToolMessage(content=content, tool_call_id=item["tool_call_id"])
+                if own is None
+                else own.model_copy(update={"content": content})
+            )
+        case _:
+            # Words of memorist's own in any role but the model's: several providers take instructions at the head of the history only.
+            return HumanMessage(content=content)
+
+
+def _read_call(call: JsonObject) -> ToolCall:
+    function = call["function"]
+    return tool_call(name=function["name"], args=msgspec.json.decode(function["arguments"] or "{}"), id=call["id"])
+
+
+def reply_of(message: AIMessage) -> JsonObject:
+    """A reply as Chat Completions gives it, with its usage where the provider told it."""
+    facts = message.response_metadata
+    body: JsonObject = {
+        "id": message.id,
+        "model": facts.get("model_name") or facts.get("model") or "",
+        "choices": [{"index": 0, "message": _assistant(message), "finish_reason": facts.get("finish_reason") or facts.get("stop_reason")}],
+    }
+    usage = message.usage_metadata
+    if usage is not None:
+        details = usage.get("input_token_details") or {}
+        body["usage"] = {
+            "prompt_tokens": usage["input_tokens"],
+            "completion_tokens": usage["output_tokens"],
+            "prompt_tokens_details": {
+                "cached_tokens": details.get("cache_read") or 0,
+                "cache_write_tokens": details.get("cache_creation") or 0,
+            },
+        }
+    return body

@@ -1,0 +1,190 @@
+"""LiteLLM: a logger for its callbacks, and calls for where its hooks do not reach.
+
+litellm.callbacks = [MemoristLogger(project=".")]       # every call on a loop, through the router or the proxy server as well
+reply = memorist.completion(model=…, messages=…)         # a call that blocks
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Unpack, cast
+
+import litellm
+from litellm import CustomStreamWrapper, ModelResponse
+from litellm.exceptions import ContextWindowExceededError
+from litellm.integrations.custom_logger import CustomLogger
+
+from memorist.adapters.wire_plug import Exchange, PlugOptions, WirePlug
+from memorist.core.messages import JsonObject
+
+FORMATS = {
+    "acompletion": "openai_chat",
+    "completion": "openai_chat",
+    "aresponses": "openai_responses",
+    "responses": "openai_responses",
+    "anthropic_messages": "anthropic",
+}
+"""Wire format by LiteLLM's kind of call."""
+HISTORY = {"openai_chat": "messages", "openai_responses": "input", "anthropic": "messages"}
+"""The argument that holds the growing list."""
+SAID = ("system", "instructions", "tools", "max_tokens", "max_completion_tokens", "max_output_tokens")
+"""Other arguments of a call that its size depends on."""
+KEPT_BY_THE_PROVIDER = ("previous_response_id", "conversation", "prompt")
+"""Arguments of a call whose history is with the provider."""
+MOST_OPEN = 10_000
+"""Calls that are under way at once, for which replies are waited for. Ours; a call that fails is not told of, and is forgotten by this."""
+
+REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+"""What this plug does of all that memorist does."""
+
+
+class MemoristLogger(WirePlug, CustomLogger):
+    """For `litellm.callbacks` and the callbacks of LiteLLM's proxy server. Takes `PlugOptions`.
+
+    A call belongs to the conversation that it names by `litellm_session_id` or `metadata={"session_id": …}`, else to the plug's own. On the proxy server,
+    where many people call, one that names none passes as it is; conversations of different keys are kept apart.
+
+    LiteLLM asks its callbacks before a call on a loop (`acompletion`, `aresponses`, `anthropic_messages`), and not before a `completion` that blocks; for
+    that one, and to have a request that was refused as too long sent once more, call `completion` and `acompletion` of the plug.
+    """
+
+    formats = ("openai_chat", "openai_responses", "anthropic")
+
+    def __init__(self, **options: Unpack[PlugOptions]) -> None:
+        WirePlug.__init__(self, **options)
+        CustomLogger.__init__(self)
+        self._open: OrderedDict[str, Exchange] = OrderedDict()
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: object) -> dict[str, Any] | None:
+        """LiteLLM's: before a call goes out."""
+        format = FORMATS.get(str(getattr(call_type, "value", call_type)))
+        body = None if format is None else _body(kwargs, format)
+        if format is None or body is None or self.kept_elsewhere(kwargs, KEPT_BY_THE_PROVIDER):
+            return None
+        named = _session(kwargs)
+        if named is None and "proxy_server_request" in kwargs:
+            return None
+        exchange = self.exchange(format, named)
+        if exchange is None:
+            return None
+        prepared = await exchange.arequest(body)
+        self._began(str(kwargs.get("litellm_call_id", "")), exchange)
+        return {**kwargs, **_changed(body, prepared)}
+
+    async def async_post_call_success_deployment_hook(
+        self, request_data: dict[str, Any], response: object, *_: object, **__: object
+    ) -> None:
+        """LiteLLM's: a reply came in one piece."""
+        exchange = self._open.pop(str(request_data.get("litellm_call_id", "")), None)
+        if exchange is not None:
+            await exchange.aanswered(response)
+
+    async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: object, *_: object, **__: object) -> None:
+        """LiteLLM's: a reply is over, streamed ones as well; told a little later, so that it may be too late for the next request."""
+        exchange = self._open.pop(str(kwargs.get("litellm_call_id", "")), None)
+        if exchange is not None:
+            await exchange.aanswered(kwargs.get("async_complete_streaming_response") or response_obj)
+
+    def _began(self, call: str, exchange: Exchange) -> None:
+        self._open[call] = exchange
+        while len(self._open) > MOST_OPEN:
+            self._open.popitem(last=False)
+
+    def completion(self, **call: object) -> ModelResponse | CustomStreamWrapper:
+        """`litellm.completion`, with memorist before and after it."""
+        exchange, body = self._taken(call)
+        if exchange is None or body is None:
+            return litellm.completion(**call)
+        with self.apart():
+            try:
+                reply = litellm.completion(**{**call, **_changed(body, exchange.request(body))})
+            except ContextWindowExceededError:
+                smaller = exchange.too_long()
+                if smaller is None:
+                    raise
+                reply = litellm.completion(**{**call, **_changed(body, smaller)})
+        if call.get("stream"):
+            return cast("CustomStreamWrapper", _Chunks(reply, exchange))
+        exchange.answered(reply)
+        return reply
+
+    async def acompletion(self, **call: object) -> ModelResponse | CustomStreamWrapper:
+        """`litellm.acompletion`, with memorist before and after it."""
+        exchange, body = self._taken(call)
+        if exchange is None or body is None:
+            return await litellm.acompletion(**call)
+        with self.apart():
+            try:
+                reply = await litellm.acompletion(**{**call, **_changed(body, await exchange.arequest(body))})
+            except ContextWindowExceededError:
+                smaller = await exchange.atoo_long()
+                if smaller is None:
+                    raise
+                reply = await litellm.acompletion(**{**call, **_changed(body, smaller)})
+        if call.get("stream"):
+            return cast("CustomStreamWrapper", _Chunks(reply, exchange))
+        await exchange.aanswered(reply)
+        return reply
+
+    def _taken(self, call: Mapping[str, Any]) -> tuple[Exchange | None, JsonObject | None]:
+        body = _body(call, "openai_chat")
+        return (None, None) if body is None else (self.exchange("openai_chat", _session(call)), body)
+
+
+class _Chunks:
+    """A streamed reply: what LiteLLM gives, and when it is over, memorist hears the whole of it."""
+
+    def __init__(self, stream: CustomStreamWrapper, exchange: Exchange) -> None:
+        self._stream = stream
+        self._exchange = exchange
+
+    def __getattr__(self, name: str) -> object:
+        """LiteLLM's own."""
+        found: object = getattr(self._stream, name)
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        chunks = []
+        for chunk in self._stream:
+            chunks.append(chunk)
+            yield chunk
+        whole = litellm.stream_chunk_builder(chunks)
+        if whole is not None:
+            self._exchange.answered(whole)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        chunks = []
+        async for chunk in self._stream:
+            chunks.append(chunk)
+            yield chunk
+        whole = litellm.stream_chunk_builder(chunks)
+        if whole is not None:
+            await self._exchange.aanswered(whole)
+
+
+def _body(call: Mapping[str, Any], format: str) -> JsonObject | None:
+    """The request as the engine reads it; None where the history is not given by name."""
+    key = HISTORY[format]
+    if not isinstance(call.get(key), list | str):
+        return None
+    model = str(call.get("model", ""))
+    return {"model": model.partition("/")[2] or model, key: call[key], **{name: call[name] for name in SAID if call.get(name) is not None}}
+
+
+def _changed(body: JsonObject, prepared: JsonObject) -> dict[str, Any]:
+    """The arguments that memorist wants otherwise."""
+    return {name: value for name, value in prepared.items() if body.get(name) is not value}
+
+
+def _session(call: Mapping[str, Any]) -> str | None:
+    """The conversation that a call names; on the proxy server with the key's hash before it."""
+    metadata: dict[str, Any] = {}
+    for name in ("litellm_metadata", "metadata"):
+        if isinstance(call.get(name), dict):
+            metadata = {**metadata, **call[name]}
+    named = call.get("litellm_session_id") or metadata.get("session_id")
+    if not isinstance(named, str):
+        return None
+    key = metadata.get("user_api_key_hash") or metadata.get("user_api_key")
+    return f"{str(key)[:16]}-{named}" if key else named

@@ -1,0 +1,222 @@
+"""memorist in the OpenAI Agents SDK: a session whose filter shows the model what memorist prepared, with any model that the SDK can call.
+
+session = MemoristSession("thread-1", project=".")
+await Runner.run(agent, text, session=session, run_config=session.run_config(), hooks=session.hooks())
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Unpack
+
+import msgspec
+from agents import (
+    Agent,
+    AgentHookContext,
+    FunctionTool,
+    Model,
+    ModelResponse,
+    RunConfig,
+    RunContextWrapper,
+    RunHooks,
+    SQLiteSession,
+    Tool,
+)
+from agents.items import TResponseInputItem
+from agents.memory import Session, SessionSettings
+from agents.run import CallModelData, ModelInputData
+from agents.tool_context import ToolContext
+
+from memorist.adapters.attached import Attached, EngineArguments, attach
+from memorist.adapters.conversation import Conversation
+from memorist.adapters.originals import Originals
+from memorist.core.messages import JsonObject
+from memorist.fetching import FETCH_NAME, fetch_tool
+from memorist.host_history import as_sent
+
+REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+"""What the hooks of the host let memorist do. A request that the provider refuses as too long cannot be sent again from a hook."""
+
+
+class MemoristSession:
+    """A conversation: the SDK's session, the filter of its model calls and its hooks in one. Give all three to `Runner.run`.
+
+    The whole history stays in `underlying`; what memorist makes smaller is what the model is shown. An agent that is used as a tool is left alone:
+    it has a conversation of its own.
+
+    Args:
+        session_id: names the conversation; made where it is empty.
+        project: root folder of the project; memories belong to it. Without one nothing is remembered from session to session.
+        underlying: the SDK's session that keeps the history; its `SQLiteSession` in memory where none is given.
+        attached: an engine to share with other sessions; without it the arguments of `Memorist` make one.
+    """
+
+    reaches = REACHES
+
+    def __init__(
+        self,
+        session_id: str = "",
+        *,
+        project: str | Path = "",
+        underlying: Session | None = None,
+        attached: Attached | None = None,
+        **engine: Unpack[EngineArguments],
+    ) -> None:
+        self.attached = attach(attached, engine)
+        """The engine; close it, or leave that to the end of the program."""
+        self.session_id = session_id or uuid.uuid4().hex
+        self.underlying: Session = underlying or SQLiteSession(self.session_id)
+        self.conversation: Conversation = self.attached.conversation(self.session_id, project=str(project), format="openai_responses")
+        """For the notes, or to compact by hand."""
+        self.agents: dict[int, Agent[Any]] = {}
+        """Agents of the conversation, by `id`, as the hooks tell them; empty where no hooks are given."""
+
+    @property
+    def session(self) -> str:
+        """The id of the session."""
+        return self.session_id
+
+    @property
+    def session_settings(self) -> SessionSettings | None:
+        """Those of the underlying session."""
+        return self.underlying.session_settings
+
+    @session_settings.setter
+    def session_settings(self, value: SessionSettings | None) -> None:
+        self.underlying.session_settings = value
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The newest items of the history, all for None."""
+        return await self.underlying.get_items(limit)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Add to the history."""
+        await self.underlying.add_items(items)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the newest item back; memorist notices at the next request."""
+        return await self.underlying.pop_item()
+
+    async def clear_session(self) -> None:
+        """Begin anew; what was remembered stays."""
+        await self.underlying.clear_session()
+
+    def run_config(self, base: RunConfig | None = None) -> RunConfig:
+        """The settings of a run with memorist's filter in them, behind a filter that they have already."""
+        config = base or RunConfig()
+        own = config.call_model_input_filter
+
+        async def filtered(data: CallModelData[Any]) -> ModelInputData:
+            given = data.model_data
+            if own is not None:
+                theirs = own(data)
+                given = await theirs if inspect.isawaitable(theirs) else theirs
+            return await self._prepared(CallModelData(model_data=given, agent=data.agent, context=data.context), config)
+
+        return dataclasses.replace(config, call_model_input_filter=filtered)
+
+    def hooks(self, also: RunHooks[Any] | None = None) -> RunHooks[Any]:
+        """Hooks that tell memorist of replies and the ends of turns, and then your own."""
+        return MemoristHooks(self, also or RunHooks())
+
+    async def _prepared(self, data: CallModelData[Any], config: RunConfig) -> ModelInputData:
+        given = data.model_data
+        if self.agents and id(data.agent) not in self.agents:
+            return given
+        originals: Originals[Any] = Originals((item, (as_sent(item),)) for item in given.input)
+
+        def back(body: JsonObject) -> ModelInputData:
+            return ModelInputData(input=originals.back(body["input"], _made), instructions=given.instructions)
+
+        return await self.conversation.aprepare_mapped(lambda: _body(data.agent, config, originals.items), back, given)
+
+    @property
+    def fetch_tool(self) -> Tool:
+        """A tool for the agent by which the model fetches back what was taken out."""
+        definition = fetch_tool("openai_responses")
+
+        async def fetch(context: ToolContext[Any], arguments: str) -> str:
+            del context
+            try:
+                wanted = str(msgspec.json.decode(arguments or "{}", type=dict[str, Any]).get("id", ""))
+            except msgspec.DecodeError:
+                wanted = ""
+            return await self.conversation.afetched(wanted)
+
+        return FunctionTool(
+            name=FETCH_NAME, description=definition["description"], params_json_schema=definition["parameters"], on_invoke_tool=fetch
+        )
+
+
+class MemoristHooks(RunHooks[Any]):
+    """Hooks of one session, which hand everything on to the host's own."""
+
+    def __init__(self, session: MemoristSession, also: RunHooks[Any]) -> None:
+        self._session = session
+        self._also = also
+
+    async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
+        """An agent of this conversation."""
+        self._session.agents[id(agent)] = agent
+        await self._also.on_agent_start(context, agent)
+
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+        """A reply."""
+        await self._session.conversation.aobserve_mapped(lambda: reply_of(response))
+        await self._also.on_llm_end(context, agent, response)
+
+    async def on_agent_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: object) -> None:
+        """The end of a turn."""
+        await self._session.conversation.aend_turn()
+        await self._also.on_agent_end(context, agent, output)
+
+    async def on_llm_start(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], system_prompt: str | None, input_items: list[TResponseInputItem]
+    ) -> None:
+        """The host's own."""
+        await self._also.on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
+        """The host's own."""
+        await self._also.on_handoff(context, from_agent, to_agent)
+
+    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
+        """The host's own."""
+        await self._also.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object) -> None:
+        """The host's own."""
+        await self._also.on_tool_end(context, agent, tool, result)
+
+
+def _body(agent: Agent[Any], config: RunConfig, items: list[Any]) -> JsonObject:
+    """The request as memorist sees it. Instructions and tools belong to the agent, which a handoff changes; they stay as they are."""
+    model = config.model or agent.model
+    name = getattr(model, "model", "") if isinstance(model, Model) else model
+    body: JsonObject = {"model": str(name or ""), "input": items}
+    limit = agent.model_settings.max_tokens
+    return {**body, "max_output_tokens": limit} if isinstance(limit, int) else body
+
+
+def _made(run: Iterable[JsonObject]) -> Iterable[Any]:
+    """Items that memorist added or changed, which are the SDK's own form already."""
+    return run
+
+
+def reply_of(response: ModelResponse) -> JsonObject:
+    """A reply as the Responses API gives it."""
+    usage = response.usage
+    details = usage.input_tokens_details
+    return {
+        "id": response.response_id,
+        "output": [as_sent(item) for item in response.output],
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "input_tokens_details": {"cached_tokens": details.cached_tokens},
+        },
+    }

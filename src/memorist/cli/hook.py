@@ -1,0 +1,49 @@
+"""`memorist hook` and `memorist daemon`."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from memorist.configuration import load_settings
+from memorist.hooks.call.run import main as call
+from memorist.hooks.listening.run import listen
+
+HOME = click.option("--home", type=click.Path(path_type=Path), default=None, help="Folder of all data. [default: the setting]")
+
+
+@click.command("hook")
+@click.argument("event")
+@click.option("--client", type=click.Choice(["claude-code", "codex"]), default=None, help="Which agent calls. [default: told by the event]")
+@HOME
+def hook_command(event: str, client: str | None, home: Path | None) -> None:
+    """Answer an event of a coding agent: what it writes comes on standard input.
+
+    `memorist install` puts it into the agent's settings. It always ends with status 0, within a time limit; what went wrong is shown by
+    `memorist doctor`.
+    """
+    call([event, *(["--client", client] if client else []), *(["--home", str(home)] if home else [])])
+
+
+@click.command("daemon")
+@HOME
+def daemon(home: Path | None) -> None:
+    """Be the process behind the hooks, until nothing comes any more. A hook starts it when there is none."""
+    where = load_home(home)
+    listening = listen(where)
+    if listening is None:
+        click.echo("another process answers the hooks of this home already")
+        return
+    with listening:
+        # The engine is loaded when the socket is there, so that a hook that waits is heard.
+        import_module("memorist.hooks.daemon.run").run(where, listening)
+
+
+def load_home(home: Path | None) -> Path:
+    """The home folder, as named or as set."""
+    if home is not None:
+        return home.expanduser().absolute()
+    return Path(load_settings(os.environ).settings.home).expanduser().absolute()

@@ -1,0 +1,113 @@
+"""`memorist install` and `memorist uninstall`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memorist.cli.hook import HOME, load_home
+from memorist.configuration import load_settings
+from memorist.errors import UsageError
+from memorist.hooks.entries import EACH_TOOL, EVENTS, Program, entries
+from memorist.hooks.event import CLIENTS, Client
+from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
+from memorist.settings import Settings
+from memorist.store.files import DiskFiles
+
+TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
+NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What both commands take."""
+    for option in (
+        click.argument("client", type=click.Choice(CLIENTS)),
+        click.option(
+            "--user/--project", "user", default=True, help="For all your projects, or for the one in this folder. [default: --user]"
+        ),
+        click.option("--dry-run", is_flag=True, help="Show the change and make none."),
+        click.option(
+            "--mcp/--no-mcp", default=None, help="Also the MCP server, or hooks alone. [default: with it, where its extra is there]"
+        ),
+        HOME,
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("install")
+@_options
+@click.option("--each-tool", is_flag=True, help="Also call memorist after each tool call; notes of long turns come earlier.")
+def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None, each_tool: bool) -> None:
+    """Put memorist into the settings of a coding agent.
+
+    Shows the change. Your own settings stay as they are, and `memorist uninstall` takes it back.
+    """
+    where = load_home(home)
+    there = find_spec("mcp") is not None
+    if mcp and not there:
+        raise UsageError(NEEDS_EXTRA)
+    program = this_program(where)
+    events = (*EVENTS, EACH_TOOL) if each_tool else EVENTS
+    settings = load_settings(os.environ, home=where).settings
+    found = targets(
+        client, _where(user=user), program, entries(program, client, _limits(settings, events), events), mcp=there if mcp is None else mcp
+    )
+    plugging = Plugging(where, DiskFiles())
+    _go(found, plugging.plan_in, plugging.put, dry_run=dry_run)
+    if mcp is None and not there:
+        click.echo(f"Hooks alone: {NEEDS_EXTRA}")
+    if client == "codex" and not dry_run:
+        click.echo(TRUST)
+
+
+@click.command("uninstall")
+@_options
+def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None) -> None:
+    """Take memorist out of the settings of a coding agent.
+
+    Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. Memories stay.
+    """
+    where = load_home(home)
+    plugging = Plugging(where, DiskFiles())
+    found = targets(client, _where(user=user), this_program(where), {}, mcp=mcp is not False)
+    _go(found, plugging.plan_out, plugging.take, dry_run=dry_run)
+
+
+def _go(found: list[Target], plan: Callable[[Target], Change], act: Callable[[Change], None], *, dry_run: bool) -> None:
+    """Plan all, show all, then do all: a file that cannot be understood leaves the others as they are, too."""
+    changes = [(target, plan(target)) for target in found]
+    for target, change in changes:
+        click.echo(change.diff() or f"{change.path}: nothing to change ({target.why})", nl=not change.diff())
+    if dry_run:
+        click.echo("Nothing was written.")
+        return
+    for _, change in changes:
+        act(change)
+
+
+def _where(*, user: bool) -> Where:
+    return Where(home=Path.home(), environment=os.environ, project=None if user else Path.cwd())
+
+
+def _limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
+    hooks = settings.hooks
+    told = {"SessionStart": hooks.start_seconds, "UserPromptSubmit": hooks.prompt_seconds, "PreCompact": hooks.compaction_seconds}
+    return {event: told.get(event, hooks.other_seconds) for event in events}
+
+
+def this_program(home: Path) -> Program:
+    """How memorist is called from anywhere: by the full path of its program, or of the Python that holds it. The usual home is not named."""
+    usual = home == Path("~/.memorist").expanduser()
+    called = Path(sys.argv[0])
+    beside = Path(sys.executable).parent / "memorist"
+    for path in (called.absolute(), beside):
+        if path.name == "memorist" and os.access(path, os.X_OK) and path.is_file():
+            return Program(words=(str(path),), home="" if usual else str(home))
+    return Program(words=(sys.executable, "-P", "-m", "memorist"), home="" if usual else str(home))

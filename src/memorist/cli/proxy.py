@@ -1,0 +1,61 @@
+"""`memorist proxy`."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+import re
+import sys
+
+import click
+from msgspec.structs import replace
+
+from memorist.configuration import load_settings
+from memorist.engine import Memorist
+from memorist.errors import UsageError
+
+VARIABLE = "MEMORIST_PROXY_TOKEN"
+"""The variable with the token that clients must send, where one is needed."""
+_UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
+
+
+@click.command("proxy")
+@click.option("--host", default=None, help="Address to listen on; beyond this machine a token is needed. [default: the setting proxy.host]")
+@click.option("--port", type=click.IntRange(0, 65_535), default=None, help="0 takes a free one. [default: the setting proxy.port]")
+@click.option(
+    "--upstream", multiple=True, metavar="NAME=URL", help="A provider's base address; more than once for several. [default: the setting]"
+)
+@click.option("--allow-host", multiple=True, help="A name that the proxy answers to, beside this machine's; more than once for several.")
+@click.option("--quiet", is_flag=True, help="Say only what went wrong.")
+def proxy_command(host: str | None, port: int | None, upstream: tuple[str, ...], allow_host: tuple[str, ...], quiet: bool) -> None:
+    """Stand between agents and their model providers, so that their conversations are compacted and remembered. Needs the extra `proxy`."""
+    try:
+        server = importlib.import_module("memorist.proxy.server.run")
+    except ModuleNotFoundError as error:
+        raise UsageError("a proxy needs the extra `proxy`: pip install 'memorist[proxy]'") from error
+    settings = load_settings(os.environ).settings
+    chosen = settings.proxy
+    chosen = replace(
+        chosen,
+        host=chosen.host if host is None else host,
+        port=chosen.port if port is None else port,
+        upstreams={**chosen.upstreams, **dict(map(_named, upstream))},
+        hosts=(*chosen.hosts, *(each.lower() for each in allow_host)),
+    )
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING if quiet else logging.INFO, format="%(asctime)s %(message)s")
+    token = os.environ.get(VARIABLE, "")
+    listening = server.listen(chosen, token)
+    name, number = listening.getsockname()[:2]
+    click.echo(f"memorist proxy at http://{f'[{name}]' if ':' in name else name}:{number}")
+    for each, url in chosen.upstreams.items():
+        click.echo(f"  {each}: {url}")
+    asyncio.run(server.serve_until_told(lambda: Memorist(settings=settings), listening, chosen, token))
+
+
+def _named(given: str) -> tuple[str, str]:
+    found = _UPSTREAM.fullmatch(given)
+    if found is None:
+        raise UsageError(f"{given!r} is no upstream; write NAME=URL, such as openrouter=https://openrouter.ai/api")
+    return found[1], found[2]

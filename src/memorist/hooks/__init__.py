@@ -1,0 +1,1 @@
+"""Hooks of coding agents: an event comes in, an answer goes out, and the agent is never stopped."""

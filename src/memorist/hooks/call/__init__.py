@@ -1,0 +1,1 @@
+"""The program that an agent starts for each event."""

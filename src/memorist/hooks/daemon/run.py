@@ -1,0 +1,203 @@
+"""The process behind the hooks: it holds the engine and the agents' sessions, answers on the socket, and ends when nothing comes any more.
+
+It makes room for another version of memorist, and for changed settings. Nothing that goes wrong in it reaches an agent: the answer is empty then, and the
+reason stands in the file of failures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist import __version__
+from memorist.configuration import load_settings
+from memorist.engine import Memorist
+from memorist.errors import MemoristError
+from memorist.hook_settings import HooksSettings
+from memorist.hooks import wire
+from memorist.hooks.answer import rendered
+from memorist.hooks.call.run import note
+from memorist.hooks.event import Client, HookEvent, Unknown, client_of, read_event
+from memorist.hooks.listening.run import Listening
+from memorist.hooks.sessions.run import Sessions
+
+LOOK_SECONDS = 2.0
+"""Time between two looks at what is idle, and whether the folder is still there."""
+QUESTION_SECONDS = 30.0
+"""Longest wait for a question that was begun."""
+ANSWER_SHARE, NOTES_SHARE = 0.9, 0.6
+"""Of the longest wait, what there is for an answer, and for notes within it: the program that asked waits for the whole."""
+
+
+class Question(Struct, frozen=True):
+    """One event, and who asks."""
+
+    event: str
+    client: str
+    project: str
+    data: bytes
+
+
+class Daemon:
+    """Opened on a socket; `serve` returns when it is to end."""
+
+    def __init__(self, home: Path, listening: Listening, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._home = home
+        self._listening = listening
+        self._clock = clock
+        self._sessions: Sessions | None = None
+        self._answers: set[asyncio.Future[bytes]] = set()
+        self._asked = 0
+        self._last = clock()
+        self._end = asyncio.Event()
+        self._settings = HooksSettings()
+        self._config = _mark(home)
+
+    async def serve(self) -> None:
+        """Answer until nothing came for long, the settings changed, another version asks, or the system says so."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end.set)
+        engine = self._opened()
+        if engine is not None:
+            self._sessions = Sessions(engine, self._clock, self._failed)
+        self._write_limits()
+        server = await asyncio.start_unix_server(self._answer_line, sock=self._listening.line, limit=wire.HEADER_BYTES)
+        try:
+            while not self._end.is_set():
+                await self._look()
+        finally:
+            self._listening.leave()
+            server.close()
+            if self._answers:
+                await asyncio.wait(self._answers)
+            if self._sessions is not None:
+                await self._sessions.close()
+            if engine is not None:
+                await engine.close()
+
+    def _opened(self) -> Memorist | None:
+        """The engine; None where the settings cannot be used, which every answer is empty for until they change."""
+        try:
+            settings = load_settings(os.environ, home=self._home).settings
+            self._settings = settings.hooks
+            return Memorist(home=self._home, settings=settings)
+        except MemoristError as error:
+            self._note("", "", str(error))
+            return None
+
+    def _write_limits(self) -> None:
+        """What the settings say of waiting, where the program that agents call finds it without loading them."""
+        lines = [f"{event} {seconds:g}\n" for event, seconds in self._limits().items()]
+        try:
+            Path(wire.LIMITS).write_text("".join(lines), encoding="utf-8")
+        except OSError as error:
+            self._note("", "", f"the limits could not be written down: {error}")
+
+    def _limits(self) -> dict[str, float]:
+        hooks = self._settings
+        return {
+            "SessionStart": hooks.start_seconds,
+            "UserPromptSubmit": hooks.prompt_seconds,
+            "PreCompact": hooks.compaction_seconds,
+            wire.OTHER: hooks.other_seconds,
+        }
+
+    async def _look(self) -> None:
+        """Wait a little, then let go of what is idle."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._end.wait(), LOOK_SECONDS)
+        if self._sessions is not None:
+            await self._sessions.close_idle(self._settings.session_idle_seconds)
+        idle = not self._asked and not self._sessions and self._clock() - self._last > self._settings.idle_seconds
+        if idle or not self._listening.is_ours or _mark(self._home) != self._config:
+            self._end.set()
+
+    async def _answer_line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One question and its answer."""
+        self._asked += 1
+        self._last = self._clock()
+        try:
+            async with asyncio.timeout(QUESTION_SECONDS):
+                question = await _question(reader)
+            if isinstance(question, Question):
+                writer.write(wire.answer(wire.DONE, await self._answer(question)))
+            elif question == wire.MOVED:
+                self._listening.leave()
+                self._end.set()
+                writer.write(wire.answer(wire.MOVED))
+            await writer.drain()
+        except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
+            pass  # whoever asked is gone, or never was one of ours
+        finally:
+            self._asked -= 1
+            writer.close()
+
+    async def _answer(self, question: Question) -> bytes:
+        """What is printed. Whatever goes wrong, an agent must not be stopped by it: the answer is empty then."""
+        if self._sessions is None or not self._settings.enabled:
+            return b""
+        event = read_event(question.data, question.event)
+        if isinstance(event, Unknown):
+            self._note(question.event, question.client, event.why)
+            return b""
+        client = client_of(question.client, event)
+        seconds = wire.limit_of(event.hook_event_name, self._limits())
+        work = asyncio.ensure_future(self._said(self._sessions, client, event, question.project))
+        self._answers.add(work)
+        work.add_done_callback(self._answers.discard)
+        await asyncio.wait([work], timeout=ANSWER_SHARE * seconds)
+        if not work.done():
+            self._note(event.hook_event_name, client, f"no answer within {seconds:g} seconds; the work goes on")
+            return b""
+        error = work.exception()
+        if error is not None:
+            self._failed(event, client, error)
+            return b""
+        return work.result()
+
+    async def _said(self, sessions: Sessions, client: Client, event: HookEvent, project: str) -> bytes:
+        seconds = NOTES_SHARE * wire.limit_of(event.hook_event_name, self._limits())
+        return rendered(event, client, await sessions.answer(client, event, project, seconds))
+
+    def _failed(self, event: HookEvent, client: Client, error: BaseException) -> None:
+        self._note(event.hook_event_name, client, str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}")
+
+    def _note(self, event: str, client: str, why: str) -> None:
+        note(str(self._listening.folder), event, client, why)
+
+
+async def _question(reader: asyncio.StreamReader) -> Question | str | None:
+    """A question; `moved` for one of another version, None for what is no question."""
+    read = wire.read_header(await reader.readline())
+    if read is None:
+        return None
+    version, event, client, project, length = read
+    if version != __version__:
+        return wire.MOVED
+    return Question(event, client, project, await reader.readexactly(length))
+
+
+def _mark(home: Path) -> tuple[int, int] | None:
+    """When the settings were changed last; None where there are none."""
+    try:
+        found = (home / "config.toml").stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def run(home: Path, listening: Listening) -> None:
+    """Serve until the end."""
+
+    async def serve() -> None:
+        await Daemon(home, listening).serve()
+
+    asyncio.run(serve())

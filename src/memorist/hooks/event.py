@@ -1,0 +1,104 @@
+"""An event as a coding agent gives it. Claude Code and Codex speak the same JSON. Pure (clients.md sections 1.7 and 2.6)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+Client = Literal["claude-code", "codex"]
+
+CLIENTS: tuple[Client, ...] = ("claude-code", "codex")
+
+NAMES = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreCompact",
+    "PostCompact",
+    "PostToolUse",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+)
+"""Events that memorist has an answer or work for; any other one is answered with nothing."""
+
+
+class HookEvent(Struct, frozen=True, kw_only=True):
+    """What memorist reads of an event. Fields that an agent leaves out are empty; those that it adds are passed over."""
+
+    session_id: str = ""
+    transcript_path: str | None = None
+    cwd: str = ""
+    hook_event_name: str = ""
+    prompt: str = ""
+    source: str = ""
+    """At a start: `startup`, `resume`, `clear` or `compact`."""
+    trigger: str = ""
+    reason: str = ""
+    turn_id: str | None = None
+    model: str | None = None
+
+
+class _Loose(Struct, frozen=True, kw_only=True):
+    """The same, field by field as it comes."""
+
+    session_id: msgspec.Raw = msgspec.Raw()
+    transcript_path: msgspec.Raw = msgspec.Raw()
+    cwd: msgspec.Raw = msgspec.Raw()
+    hook_event_name: msgspec.Raw = msgspec.Raw()
+    prompt: msgspec.Raw = msgspec.Raw()
+    source: msgspec.Raw = msgspec.Raw()
+    trigger: msgspec.Raw = msgspec.Raw()
+    reason: msgspec.Raw = msgspec.Raw()
+    turn_id: msgspec.Raw = msgspec.Raw()
+    model: msgspec.Raw = msgspec.Raw()
+
+
+class Unknown(Struct, frozen=True):
+    """No event that memorist knows, and why."""
+
+    why: str
+
+
+_decode = msgspec.json.Decoder(HookEvent).decode
+_loose = msgspec.json.Decoder(_Loose).decode
+
+
+def read_event(data: bytes, named: str) -> HookEvent | Unknown:
+    """The event in what an agent wrote; `named` is the event that the hook was installed for, which counts where the JSON names none.
+
+    A field of another shape than the known one counts as left out: an agent may change what memorist does not need.
+    """
+    try:
+        event = _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            event = _by_field(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return Unknown(f"what the agent wrote is no JSON object: {error}")
+    name = event.hook_event_name or named
+    if not event.session_id:
+        return Unknown(f"the event {name or 'without a name'} names no session; is the agent of a newer version than this memorist knows?")
+    if name not in NAMES:
+        return Unknown(f"the event {name[:40] or 'without a name'} is not known")
+    return msgspec.structs.replace(event, hook_event_name=name)
+
+
+def _by_field(data: bytes) -> HookEvent:
+    loose = _loose(data)
+    found: dict[str, str] = {}
+    for name in loose.__struct_fields__:
+        raw = bytes(getattr(loose, name))
+        if raw.startswith(b'"'):
+            found[name] = msgspec.json.decode(raw, type=str)
+    return HookEvent(**found)
+
+
+def client_of(said: str, event: HookEvent) -> Client:
+    """Which agent speaks: the one that the hook was installed for, else by its fields. Codex names a model and a turn, and calls its file a rollout."""
+    for client in CLIENTS:
+        if said == client:
+            return client
+    file = (event.transcript_path or "").rpartition("/")[2]
+    return "codex" if file.startswith("rollout-") or (event.turn_id and event.model) else "claude-code"

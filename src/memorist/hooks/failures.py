@@ -1,0 +1,38 @@
+"""Why hooks gave nothing, as the file of failures holds it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+
+class Failure(Struct, frozen=True):
+    """One hook that gave nothing."""
+
+    at: float
+    """Seconds since the epoch."""
+    event: str
+    client: str
+    why: str
+
+
+def failures(text: str, since: float) -> list[Failure]:
+    """The failures from a moment on, oldest first; a line that was cut is passed over."""
+    found = []
+    for line in text.splitlines():
+        parts = line.split("\t")
+        try:
+            at = float(parts[0])
+        except ValueError:
+            continue
+        if len(parts) == 4 and at >= since:
+            found.append(Failure(at, parts[1], parts[2], parts[3]))
+    return found
+
+
+def told(found: Sequence[Failure]) -> list[str]:
+    """The reasons, each once, most frequent first, with how often each came."""
+    counted = Counter((each.event, each.why) for each in found)
+    return [f"{event or 'before any event'}, {count:,} times: {why}" for (event, why), count in counted.most_common()]

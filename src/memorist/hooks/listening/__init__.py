@@ -1,0 +1,1 @@
+"""The socket behind the hooks, and who holds it."""

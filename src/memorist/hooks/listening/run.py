@@ -1,0 +1,120 @@
+"""Who answers hooks: at most one process of a home, which holds a lock and listens on a socket that only its user can open.
+
+Nothing of the engine is loaded here, so that the socket is there before the engine is, and questions wait in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from memorist.errors import StoreError
+from memorist.hooks import wire
+from memorist.hooks.call.run import GaveUpError, enter
+
+WAIT_SECONDS = 15.0
+"""Longest wait for a process that makes room: it closes its sessions first."""
+STEP_SECONDS = 0.05
+QUEUE = 128
+"""Questions that may wait in the socket."""
+
+
+class Listening:
+    """The socket and the lock. The process works in the folder of the hooks from here on: names of sockets are short."""
+
+    def __init__(self, folder: Path, lock: int, line: socket.socket) -> None:
+        self.folder = folder
+        self.line = line
+        self._lock = lock
+        self._own = Path(wire.SOCKET).stat().st_ino
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the socket can still be found; the folder may have been removed."""
+        try:
+            return Path(wire.SOCKET).stat().st_ino == self._own and self.folder.exists()
+        except OSError:
+            return False
+
+    def leave(self) -> None:
+        """Take no more questions. May be called twice."""
+        self.line.close()
+        if self.is_ours:
+            with contextlib.suppress(OSError):
+                Path(wire.SOCKET).unlink()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.leave()
+        with contextlib.suppress(OSError):
+            os.close(self._lock)
+
+
+def listen(home: Path) -> Listening | None:
+    """Listen for a home; None when another process does already. Waits for one that is about to end.
+
+    Raises StoreError for a folder that cannot be used, and when another process keeps the lock without listening.
+    """
+    folder = home / wire.FOLDER
+    try:
+        enter(str(home), str(folder))
+        lock = os.open(wire.LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except (GaveUpError, OSError) as error:
+        raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
+    if not _taken(lock):
+        os.close(lock)
+        return None
+    try:
+        return Listening(folder, lock, _socket())
+    except OSError as error:
+        os.close(lock)
+        raise StoreError(f"no socket can be made in {folder}: {error.strerror or error}") from error
+
+
+def _taken(lock: int) -> bool:
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if answers():
+                return False
+            if time.monotonic() > until:
+                raise StoreError("another process of memorist holds the lock of the hooks and does not answer; end it") from None
+            time.sleep(STEP_SECONDS)
+        else:
+            os.ftruncate(lock, 0)
+            os.write(lock, f"{os.getpid()}\n".encode())
+            return True
+
+
+def answers() -> bool:
+    """Whether somebody listens on the socket of the folder that this process works in."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(STEP_SECONDS)
+        try:
+            line.connect(wire.SOCKET)
+        except OSError:
+            return False
+        return True
+
+
+def _socket() -> socket.socket:
+    with contextlib.suppress(FileNotFoundError):
+        Path(wire.SOCKET).unlink()
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        line.bind(wire.SOCKET)
+    finally:
+        os.umask(before)
+    line.listen(QUEUE)
+    return line

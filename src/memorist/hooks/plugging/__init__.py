@@ -1,0 +1,1 @@
+"""Putting hooks into an agent's settings, and taking them out."""

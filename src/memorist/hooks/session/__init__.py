@@ -1,0 +1,1 @@
+"""One session of an agent, behind its hooks."""

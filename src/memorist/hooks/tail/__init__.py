@@ -1,0 +1,1 @@
+"""What an agent has written of its session so far."""

@@ -1,0 +1,101 @@
+"""A session file while its agent writes it: read again from where the last turn but one ended, so that length does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from pathlib import Path
+
+from memorist.errors import UnreadableSession
+from memorist.formats import claude_code_jsonl, codex_rollout_jsonl, memorist_jsonl
+from memorist.formats.recognise import recognise
+from memorist.formats.recorded import Head, Line
+from memorist.hooks.news import News, news
+from memorist.store.lines import LINE_LIMIT
+
+WHOLE_BYTES = 4 * 1024 * 1024
+"""A file up to this size is read whole each time: a few hundredths of a second, and nothing that a rewind changed is missed. Ours."""
+FIRST_LINES = 200
+"""Lines that are looked at for what the session is."""
+NOTHING = News(head=None, fresh=(), live=(), skipped=0, whole=False)
+READERS = {"claude_code": claude_code_jsonl.read, "codex": codex_rollout_jsonl.read, "memorist": memorist_jsonl.read}
+_BACK = b'"thread_rolled_back"'
+"""A user's taking back of turns concerns lines that were read before."""
+
+
+class _Stretch:
+    """Lines from one place on; those before it count as blank, so that every line keeps its number."""
+
+    def __init__(self, path: Path, lines: int, start: int) -> None:
+        self._path = path
+        self._lines = lines
+        self._start = start
+        self.count = lines
+        self.end = start
+        self.back = False
+
+    def __iter__(self) -> Iterator[Line]:
+        self.count, self.end = self._lines, self._start
+        for number in range(1, self._lines + 1):
+            yield Line(number, b"")
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._start)
+                while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
+                    self.count += 1
+                    self.end += len(data)
+                    self.back = self.back or _BACK in data
+                    yield Line(self.count, data)
+        except OSError as error:
+            raise UnreadableSession(f"{self._path} cannot be read: {error.strerror or error}") from error
+
+
+class Tail:
+    """One session file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._format = ""
+        self._from = self._turn = self._read = (0, 0)
+        """Lines and bytes: where a reading begins, where the newest turn began, and up to where was read."""
+
+    @property
+    def grown(self) -> int:
+        """Bytes that are new since the last reading."""
+        return max(0, self._size - self._read[1])
+
+    @property
+    def _size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def read(self, known: Collection[str], *, whole: bool = False) -> News:
+        """What is new. `whole` reads the file from its start. Raises UnreadableSession for lines that are no session."""
+        start = self._from if not whole and WHOLE_BYTES < self._read[1] <= self._size else (0, 0)
+        stretch = _Stretch(self.path, *start)
+        if next(iter(stretch), None) is None:
+            return NOTHING
+        self._format = self._format or recognise(stretch)
+        found = news(READERS[self._format](stretch), known, whole=start == (0, 0))
+        if stretch.back and start != (0, 0):
+            return self.read(known, whole=True)
+        self._read = stretch.count, stretch.end
+        return found
+
+    def beginning(self) -> str:
+        """The folder that the session began in; empty where the file does not say. Raises UnreadableSession."""
+        stretch = _Stretch(self.path, 0, 0)
+        self._format = recognise(stretch)
+        head = next(READERS[self._format](list(islice(stretch, FIRST_LINES))))
+        return head.cwd if isinstance(head, Head) else ""
+
+    @property
+    def format(self) -> str:
+        """Who wrote the file; empty before the first reading."""
+        return self._format
+
+    def turn_ended(self) -> None:
+        """Later readings begin with the turn before this place."""
+        self._from, self._turn = self._turn, self._read

@@ -1,0 +1,1 @@
+"""Which Magic Docs a session keeps, from one process to the next."""

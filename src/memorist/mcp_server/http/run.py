@@ -1,0 +1,130 @@
+"""The MCP server over HTTP (streamable), for clients that cannot start a program: on this machine, unless it is told otherwise and given a token (SF-6).
+
+It looks at the Host and Origin headers, so that no page in a browser reaches it by a name of its own.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Collection
+from pathlib import Path
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from msgspec import Struct
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memorist.errors import StoreError, UsageError
+from memorist.mcp_server.serve.run import Reception
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+VARIABLE = "MEMORIST_MCP_TOKEN"
+LEAST = 16
+"""Characters of the shortest token: 80 bits where it is drawn from letters and digits."""
+PATH = "/mcp"
+MOST_BODY = 1_000_000
+"""Bytes of the largest request: fifty times the longest memory that an agent may write."""
+MOST_AT_ONCE = 200
+"""Connections at once; further ones are told to come again (503)."""
+
+
+class Doors(Struct, frozen=True, kw_only=True):
+    """Who may come in."""
+
+    hosts: frozenset[str] = frozenset(LOOPBACK)
+    """Names that the server answers to, in small letters, without port."""
+    token: str = ""
+    """What a client must show; empty where none is needed."""
+
+    def refusal(self, headers: Headers) -> tuple[int, str] | None:
+        """Status and reason for a request that may not come in; None for one that may."""
+        given = headers.getlist("host")
+        if len(given) != 1 or host_name(given[0]) not in self.hosts:
+            return 421, "The server does not answer to this name; see --allow-host."
+        origins = headers.getlist("origin")
+        if any(host_name(origin.partition("://")[2]) not in self.hosts for origin in origins):
+            return 403, "Pages of other origins are not let in."
+        kind, _, shown = headers.get("authorization", "").partition(" ")
+        if self.token and not (kind.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), self.token.encode())):
+            return 401, "A token is needed, and this one is not known."
+        return None
+
+
+def host_name(given: str) -> str:
+    """The name in a Host header, without port and brackets, in small letters."""
+    name = given.rpartition("]")[0].removeprefix("[") if given.startswith("[") else given.partition(":")[0]
+    return name.strip().lower().rstrip(".")
+
+
+class Guarded:
+    """Lets through what the doors let in."""
+
+    def __init__(self, inner: ASGIApp, doors: Doors) -> None:
+        self._inner = inner
+        self._doors = doors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        refused = self._doors.refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        if refused is not None:
+            challenge = {"www-authenticate": "Bearer"} if refused[0] == 401 else None
+            await PlainTextResponse(refused[1], refused[0], challenge)(scope, receive, send)
+            return
+        await self._inner(scope, receive, send)
+
+
+def doors(host: str, allowed: Collection[str], token: str) -> Doors:
+    """Who may come in to a server at this address. Raises UsageError for one beyond this machine without a token, and for a token that can be guessed."""
+    if token and len(token) < LEAST:
+        raise UsageError(f"the token in {VARIABLE} is too short; take {LEAST} characters or more, drawn at random")
+    if host not in LOOPBACK and not token:
+        raise UsageError(f"{host} can be reached from elsewhere, and anybody could read and write; put a token into {VARIABLE} first")
+    return Doors(hosts=frozenset((*LOOPBACK, *(name.lower() for name in allowed))), token=token)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket to serve on; 0 takes a free port. Raises StoreError where it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise StoreError(f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port") from error
+    listening.listen(MOST_AT_ONCE)
+    return listening
+
+
+def application(reception: Reception, let_in: Doors) -> ASGIApp:
+    """The server as an ASGI application."""
+    ours = TransportSecuritySettings(
+        enable_dns_rebinding_protection=False
+    )  # `Guarded` looks at every request, and at IPv6 names and tokens too
+    app = reception.server().streamable_http_app(
+        streamable_http_path=PATH, max_request_body_size=MOST_BODY, transport_security=ours, json_response=False
+    )
+    return Guarded(app, let_in)
+
+
+def serve_http(named: Path | None, working: Path, listening: socket.socket, let_in: Doors) -> None:
+    """Answer until the process is told to stop (SIGINT, SIGTERM)."""
+    reception = Reception(named, working)
+    config = uvicorn.Config(
+        application(reception, let_in),
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        lifespan="on",
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=5,
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        reception.close()

@@ -1,0 +1,102 @@
+"""Which headers go on, in both directions, and who may come in. Pure.
+
+Keys stand in headers. They are passed on and nowhere looked at, but for a hash in memory that keeps the conversations of different keys apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterable, Mapping
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers of one hop (RFC 9110, section 7.6.1)."""
+_OURS = "x-memorist"
+_READABLE = frozenset({"gzip", "deflate", "zstd", "identity", "*"})
+"""Encodings of a reply that the proxy can read on the side."""
+_KEYS = ("authorization", "x-api-key", "api-key")
+
+Pairs = list[tuple[str, str]]
+
+
+def towards_upstream(given: Iterable[tuple[str, str]], *, read: bool, rewritten: bool) -> Pairs:
+    """The client's headers for the provider, in order. `read`: the reply is to be read on the side, so that it must come in an encoding that can be;
+    `rewritten`: the body is another one, and not packed.
+    """
+    pairs = list(given)
+    gone = _HOP | _named(pairs) | {"host", "content-length", "expect"} | ({"content-encoding"} if rewritten else set())
+    kept = []
+    for name, value in pairs:
+        lowered = name.lower()
+        if lowered in gone or lowered == _OURS or lowered.startswith(f"{_OURS}-"):
+            continue
+        kept.append((name, _readable(value) if read and lowered == "accept-encoding" else value))
+    return kept
+
+
+def towards_client(given: Iterable[tuple[str, str]]) -> Pairs:
+    """The provider's headers for the client, in order."""
+    pairs = list(given)
+    gone = _HOP | _named(pairs)
+    return [(name, value) for name, value in pairs if name.lower() not in gone]
+
+
+def _named(pairs: Pairs) -> set[str]:
+    return {word.strip().lower() for name, value in pairs if name.lower() == "connection" for word in value.split(",")}
+
+
+def _readable(value: str) -> str:
+    kept = [part.strip() for part in value.split(",") if part.partition(";")[0].strip().lower() in _READABLE]
+    return ", ".join(kept) or "identity"
+
+
+def plain(text: str) -> str:
+    """A text as a header may hold it: at most 200 characters, each printable and ASCII."""
+    return "".join(sign if " " <= sign <= "~" else "?" for sign in text[:200])
+
+
+def caller_of(headers: Mapping[str, str], salt: bytes) -> str:
+    """A name for whoever holds the key of a request, good for this process only: conversations of different keys are never taken for one."""
+    given = "\0".join(headers.get(name, "") for name in _KEYS)
+    return hashlib.blake2b(given.encode("utf-8", "surrogateescape"), key=salt, digest_size=12).hexdigest()
+
+
+def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Collection[str], token: str) -> tuple[int, str] | None:
+    """Why a request may not come in, with the status to say so; None for one that may (SF-6).
+
+    The Host header must name this machine or one of `names`, so that no page in a browser reaches the proxy by a name of its own; a page of another
+    site may not either. With a `token` the client must send it in `x-memorist-token`.
+    """
+    known = LOOPBACK | set(names)
+    if "*" not in known and (len(given_hosts) != 1 or host_name(next(iter(given_hosts))) not in known):
+        return 421, "memorist's proxy does not answer to this name; see --allow-host"
+    origin = headers.get("origin", "")
+    if (
+        origin.lower().startswith(("http:", "https:"))
+        and "*" not in known
+        and host_name(origin.partition("://")[2].partition("/")[0]) not in known
+    ):
+        return 403, "memorist's proxy does not answer pages of other sites; see --allow-host"
+    if token and not hmac.compare_digest(headers.get("x-memorist-token", "").encode(), token.encode()):
+        return 401, "memorist's proxy needs its token in the header x-memorist-token"
+    return None
+
+
+def host_name(given: str) -> str:
+    """The name in a Host header, without port and brackets, in small letters."""
+    name = given.rpartition("]")[0].removeprefix("[") if given.startswith("[") else given.partition(":")[0]
+    return name.strip().lower().rstrip(".")

@@ -1,0 +1,158 @@
+"""Whose conversation a request belongs to, as far as its client says. Pure.
+
+Claude Code and Codex name session and subagent in headers with every request, Codex also what kind of request it is. A client of any kind can say it in
+`x-memorist-session` and `x-memorist-project`. What says nothing is known by its history (see `lanes.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.proxy.bodies import Body
+
+Certainty = Literal["named", "likely", "grouped", "unknown"]
+"""The client names the conversation; it does, but older versions of it give their subagents the same name; it names something that several
+conversations may share; it says nothing.
+"""
+
+_COMPACTION_LEADS = ("critical: respond with text only",)
+"""First words of the message with which Claude Code asks for its summary (claude-code.md section 7)."""
+
+
+class Who(Struct, frozen=True, kw_only=True):
+    """What a client says of a request."""
+
+    name: str = ""
+    """The conversation, or the group that it is of."""
+    certainty: Certainty = "unknown"
+    main: bool = True
+    """The main agent, not one of its subagents."""
+    aside: str = ""
+    """Why the request is not part of a conversation; empty for one that is."""
+    project: str | None = None
+    """The project that the client names; None where it does not."""
+
+
+class _Turn(Struct, frozen=True):
+    """The part of `x-codex-turn-metadata` that is read."""
+
+    session_id: str = ""
+    thread_id: str = ""
+    request_kind: str = "turn"
+
+
+class _User(Struct, frozen=True):
+    """The part of Claude Code's `metadata.user_id` that is read."""
+
+    session_id: str = ""
+
+
+def identify(headers: Mapping[str, str], body: Body) -> Who:
+    """Who sends this model call. `headers` have lower-case names."""
+    project = headers.get("x-memorist-project")
+    if headers.get("x-memorist", "").strip().lower() == "off":
+        return Who(aside="the client asked for it")
+    own = headers.get("x-memorist-session", "").strip()
+    if own:
+        return Who(name=own, certainty="named", project=project)
+    found = _codex(headers) or _claude_code(headers, body) or _grouped(body)
+    return found if project is None else msgspec.structs.replace(found, project=project)
+
+
+def _codex(headers: Mapping[str, str]) -> Who | None:
+    given = headers.get("x-codex-turn-metadata", "")
+    if not given and not headers.get("originator", "").startswith("codex"):
+        return None
+    try:
+        turn = msgspec.json.decode(given, type=_Turn) if given else _Turn()
+    except msgspec.DecodeError:
+        turn = _Turn()
+    session = turn.session_id or headers.get("session-id", "") or headers.get("session_id", "")
+    thread = turn.thread_id or headers.get("thread-id", "") or session
+    if not thread:
+        return None
+    aside = "" if turn.request_kind == "turn" else f"Codex says that it is a request of kind {turn.request_kind[:40]}"
+    return Who(name=thread, certainty="named", main=thread == session, aside=aside)
+
+
+def _claude_code(headers: Mapping[str, str], body: Body) -> Who | None:
+    session = headers.get("x-claude-code-session-id", "") or _session_of_user(body.values.get("metadata"))
+    if not session:
+        return None
+    agent = headers.get("x-claude-code-agent-id", "")
+    if not body.values.get("tools"):
+        return Who(name=session, certainty="named", main=not agent, aside="a request of Claude Code without tools is no turn")
+    if _newest_text(body).lower().startswith(_COMPACTION_LEADS):
+        return Who(name=session, certainty="named", main=not agent, aside="Claude Code asks for a summary")
+    if agent:
+        return Who(name=f"{session}/{agent}", certainty="named", main=False)
+    if "cc_is_subagent=true" in _first_text(body.values.get("system")):
+        return Who(name=f"{session}/agents", certainty="grouped", main=False)
+    return Who(name=session, certainty="likely")
+
+
+def _session_of_user(metadata: object) -> str:
+    """The session id in `metadata.user_id`, in both forms that Claude Code has written it; empty where there is none."""
+    given = metadata.get("user_id") if isinstance(metadata, dict) else None
+    if not isinstance(given, str):
+        return ""
+    if given.startswith("{"):
+        try:
+            return msgspec.json.decode(given, type=_User).session_id
+        except msgspec.DecodeError:
+            return ""
+    head, mark, session = given.rpartition("_session_")
+    return session if mark and head.startswith("user_") else ""
+
+
+def _grouped(body: Body) -> Who:
+    key = body.values.get("prompt_cache_key")
+    return Who(name=key, certainty="grouped") if isinstance(key, str) and key else Who()
+
+
+def _newest_text(body: Body) -> str:
+    newest = body.items[-1] if body.items else None
+    content = newest.get("content") if isinstance(newest, dict) else None
+    if isinstance(content, list):
+        content = content[-1].get("text") if content and isinstance(content[-1], dict) else None
+    return content.lstrip() if isinstance(content, str) else ""
+
+
+def _first_text(system: object) -> str:
+    if isinstance(system, list) and system and isinstance(system[0], dict):
+        system = system[0].get("text")
+    return system[:500] if isinstance(system, str) else ""
+
+
+def about(format: str, body: Body) -> tuple[object, object]:
+    """What `shape_of` looks at, as it stands in the body: the same objects have the same shape."""
+    key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
+    return (body.values.get(key) if key else body.items[:1], body.values.get("tools"))
+
+
+def shape_of(format: str, body: Body) -> tuple[int, int]:
+    """What tells one kind of request from another: its instructions and the names of its tools, as hashes good for this process.
+
+    What Claude Code writes first into its system prompt changes within a session and is left out.
+    """
+    values = body.values
+    system: Any = values.get("instructions") if format == "openai_responses" else values.get("system")
+    if format == "openai_chat":
+        first = body.items[0] if body.items else None
+        system = first.get("content") if isinstance(first, dict) and first.get("role") in ("system", "developer") else None
+    texts = [system] if isinstance(system, str) else [block.get("text") for block in system or () if isinstance(block, dict)]
+    said = tuple(text for text in texts if isinstance(text, str) and not text.startswith("x-anthropic-billing-header:"))
+    return hash(said), hash(frozenset(_names(values.get("tools"))))
+
+
+def _names(tools: object) -> list[str]:
+    found = []
+    for tool in tools if isinstance(tools, list) else ():
+        inner = tool.get("function") if isinstance(tool, dict) else None
+        name = inner.get("name") if isinstance(inner, dict) else tool.get("name") or tool.get("type") if isinstance(tool, dict) else None
+        found.append(str(name))
+    return found

@@ -1,0 +1,104 @@
+"""A provider's answer, read on the side while its bytes go to the client as they are. Pure."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+import zstandard
+
+from memorist.core.messages import JsonObject
+from memorist.errors import FormatError
+from memorist.models.assemble import assemble_anthropic, assemble_chat, assemble_responses
+from memorist.models.faults import Fault, fault_of_object, too_long
+from memorist.models.wire_stream import plain_reply, status_fault
+
+_ASSEMBLE: Mapping[str, Callable[[Iterable[JsonObject]], JsonObject | Fault]] = {
+    "anthropic": assemble_anthropic,
+    "openai_responses": assemble_responses,
+    "openai_chat": assemble_chat,
+}
+MOST_UNPACKED = 268_435_456
+"""Bytes of a packed body at most when unpacked: four times the largest request that is read. Ours, against bombs."""
+
+
+def unpacked(data: bytes, encoding: str, most: int = MOST_UNPACKED) -> bytes:
+    """A body without its content encoding (gzip, deflate, zstd, or none). Raises FormatError for another one, a broken or a far too large body."""
+    try:
+        match encoding.strip().lower():
+            case "" | "identity":
+                return data
+            case "gzip" | "x-gzip":
+                return _inflated(data, zlib.MAX_WBITS | 16, most)
+            case "deflate":
+                return _inflated(data, zlib.MAX_WBITS, most)
+            case "zstd":
+                return _zstd(data, most)
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise FormatError("a packed body cannot be unpacked") from error
+    raise FormatError("a body is packed in a way that is not read here")
+
+
+def _inflated(data: bytes, bits: int, most: int) -> bytes:
+    unpacking = zlib.decompressobj(bits)
+    found = unpacking.decompress(data, most)
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise FormatError("a packed body is cut, or far too large")
+    return found
+
+
+def _zstd(data: bytes, most: int) -> bytes:
+    reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(data)
+    parts, size = list[bytes](), 0
+    while part := reader.read(1_048_576):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise FormatError("a packed body is far too large")
+    return b"".join(parts)
+
+
+def reply_of(format: str, content_type: str, data: bytes) -> JsonObject | Fault:
+    """The reply that the bytes of an answer hold, streamed or not, or the fault that ended it."""
+    try:
+        if "event-stream" not in content_type:
+            return plain_reply(data)
+        return _ASSEMBLE[format](events_of(data))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        return Fault(kind="invalid", message=f"an answer is not of the format: {type(error).__name__}")
+
+
+def events_of(data: bytes) -> list[JsonObject]:
+    """The events of a stream, decoded. What is no JSON object is left out, as is an event that is not whole."""
+    found = []
+    for event in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
+        lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
+        if not lines:
+            continue
+        try:
+            value = msgspec.json.decode(b"\n".join(lines))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue  # `[DONE]`, or cut
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def refused_as_too_long(status: int, headers: Mapping[str, str], data: bytes) -> bool:
+    """Whether an answer says that the request does not fit the model's window: an error, or a stream that begins with one."""
+    if status < 400:
+        return any(too_long(fault) for event in events_of(data) if (fault := _fault(event)) is not None)
+    try:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        body = None
+    return too_long(status_fault(status, data[:2_000].decode("utf-8", "replace"), body, headers))
+
+
+def _fault(event: JsonObject) -> Fault | None:
+    response = event.get("response")
+    error = event.get("error") or (response.get("error") if isinstance(response, dict) else None)
+    if event.get("type") == "error" and error is None:
+        error = event
+    return fault_of_object(error) if isinstance(error, dict) else None

@@ -1,0 +1,65 @@
+"""Which provider a request is for, and whether it is a model call. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+_CALLS = (
+    (re.compile(r"(?:/v\d+)?/messages/?"), "anthropic"),
+    (re.compile(r"(?:/.*)?/responses/?"), "openai_responses"),
+    (re.compile(r"(?:/.*)?/chat/completions/?"), "openai_chat"),
+)
+"""Paths of model calls. `/messages` stands alone: OpenAI has it below `/threads/ID` for something else."""
+
+_SPEAKS = {"anthropic": "anthropic", "openai_responses": "openai", "openai_chat": "openai"}
+"""The upstream of a format where the path names none."""
+
+
+class Route(Struct, frozen=True, kw_only=True):
+    """Where a request goes."""
+
+    upstream: str
+    """Name of the provider; empty where none fits."""
+    path: str
+    """Path and query below the provider's base address, as the client wrote them."""
+    format: str = ""
+    """The wire format of a model call; empty for every other request."""
+
+
+def route(method: str, target: str, headers: Mapping[str, str], upstreams: Mapping[str, str]) -> Route:
+    """The way of a request with this target (path and query). `headers` have lower-case names.
+
+    The first part of the path may name an upstream: `/openrouter/v1/chat/completions`. Without it a model call goes to the upstream that is named for
+    its format (`anthropic`, `openai`), or to the only one there is; other requests by the headers that Anthropic's clients send.
+    """
+    path, mark, query = target.partition("?")
+    name, _, rest = path.removeprefix("/").partition("/")
+    named = name if name in upstreams else ""
+    below = f"/{rest}" if named else path
+    format = _format(below) if method == "POST" else ""
+    upstream = named or _unnamed(format, headers, upstreams)
+    return Route(upstream=upstream, path=below + mark + query, format=format)
+
+
+def _format(path: str) -> str:
+    return next((format for pattern, format in _CALLS if pattern.fullmatch(path)), "")
+
+
+def _unnamed(format: str, headers: Mapping[str, str], upstreams: Mapping[str, str]) -> str:
+    if len(upstreams) == 1:
+        return next(iter(upstreams))
+    anthropic = format == "anthropic" or (not format and ("anthropic-version" in headers or "x-api-key" in headers))
+    wanted = _SPEAKS.get(format, "anthropic" if anthropic else "openai")
+    return wanted if wanted in upstreams else ""
+
+
+def address(base: str, path: str) -> str:
+    """The full address of a path below a base address; a `/v1` that both have is said once."""
+    base = base.rstrip("/")
+    version = re.search(r"/v\d+$", base)
+    if version and (path == version[0] or path.startswith((f"{version[0]}/", f"{version[0]}?"))):
+        path = path[len(version[0]) :]
+    return base + path

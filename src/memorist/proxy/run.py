@@ -1,0 +1,72 @@
+"""The proxy: between an agent and its provider, with the engine beside. An agent names the proxy as its base address and needs nothing else.
+
+Of a model call the body is read, the conversation found that it is of, and the request prepared; where that changes nothing, or anything goes wrong, the
+bytes go out as they came. The answer's bytes go to the client as they come, and are read on the side. Every other request is passed on unread.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import msgspec
+from aiohttp import web
+
+from memorist.engine import Memorist
+from memorist.proxy.exchange.run import Exchange, Means
+from memorist.proxy.headers import refusal
+from memorist.proxy.route import route
+from memorist.proxy.taking.run import Taking
+from memorist.proxy.upstream.run import Unreachable, Upstream
+from memorist.proxy_settings import ProxySettings
+
+log = logging.getLogger("memorist.proxy")
+
+
+class Proxy:
+    """One proxy. `answer` takes a request of a client; made inside a running loop."""
+
+    def __init__(self, engine: Memorist, settings: ProxySettings, token: str = "") -> None:
+        self._settings = settings
+        self._token = token
+        self._upstream = Upstream(settings)
+        self.taking = Taking(engine, settings)
+
+    async def close(self) -> None:
+        """End conversations and connections."""
+        await self.taking.conversations.close()
+        await self._upstream.close()
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request of a client."""
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        refused = refusal(headers, request.headers.getall("host", []), self._settings.hosts, self._token)
+        if refused is not None:
+            return _problem(*refused)
+        way = route(request.method, _target(request), headers, self._settings.upstreams)
+        if not way.upstream:
+            return _problem(404, "no upstream of memorist's proxy fits; name one first in the path, such as /anthropic/v1/messages")
+        began = time.monotonic()
+        exchange = Exchange(request, headers, way, Means(taking=self.taking, upstream=self._upstream, settings=self._settings))
+        try:
+            answer = await exchange.run()
+        except Unreachable as error:
+            answer = _problem(error.status, f"memorist's proxy: {error}")
+        log.info(
+            "%s %s %s %d %s in %.0f ms",
+            request.method, way.upstream, way.path.partition("?")[0][:120], answer.status, exchange.word, 1_000 * (time.monotonic() - began),
+        )  # fmt: skip
+        return answer
+
+
+def _target(request: web.BaseRequest) -> str:
+    """Path and query as the client wrote them."""
+    path = request.path_qs if not request.raw_path.startswith("/") else request.raw_path
+    return path if path.startswith("/") else f"/{path}"
+
+
+def _problem(status: int, why: str) -> web.Response:
+    """An error of our own, in a form that clients of each format understand."""
+    error = {"type": "api_error" if status >= 500 else "invalid_request_error", "message": why, "code": "memorist_proxy", "param": None}
+    body = msgspec.json.encode({"type": "error", "error": error})
+    return web.Response(status=status, body=body, content_type="application/json", headers={"x-memorist": "refused"})

@@ -1,0 +1,122 @@
+"""What becomes of a model call: whose conversation it is, what memorist makes of it, and what is taken in of the answer."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.engine import Memorist
+from memorist.errors import FormatError
+from memorist.formats.registry import codec
+from memorist.models.faults import Fault
+from memorist.proxy.bodies import Body
+from memorist.proxy.conversations.run import Conversations, Failed, Prepared, guarded
+from memorist.proxy.headers import caller_of
+from memorist.proxy.identify import identify
+from memorist.proxy.lanes import Aside, Asked, Call, Lanes, links_of
+from memorist.proxy.readings import Readings
+from memorist.proxy.replies import reply_of, unpacked
+from memorist.proxy.rewrite import rewritten
+from memorist.proxy.route import Route
+from memorist.proxy_settings import ProxySettings
+
+log = logging.getLogger("memorist.proxy")
+
+
+class Taken(Struct, frozen=True):
+    """What became of a model call: the bytes to send, and a word for the client."""
+
+    data: bytes
+    word: str
+    call: Call | None = None
+    body: Body | None = None
+    prepared: Prepared | None = None
+
+
+class Taking:
+    """One for a proxy; made inside a running loop."""
+
+    def __init__(self, engine: Memorist, settings: ProxySettings) -> None:
+        self._lanes = Lanes(lambda: f"proxy-{secrets.token_hex(8)}")
+        self._salt = secrets.token_bytes(16)
+        self._readings = Readings()
+        self.conversations = Conversations(engine, settings)
+
+    async def take(self, way: Route, headers: Mapping[str, str], raw: bytes) -> Taken:
+        """What to send for a model call with this body. Never raises: what goes wrong is in the word."""
+        found: Call | Aside | None = None
+        body: Body | None = None
+        try:
+            found, body = guarded(lambda: self._found(way, headers, raw))
+            if isinstance(found, Aside):
+                return Taken(raw, f"passed: {found.why}")
+            prepared = await self.conversations.prepare(found.lane, found.request)
+            call, given = found, body
+            new = guarded(lambda: written(call, given, prepared.request))
+        except Failed as error:
+            log.warning("a request is passed on as it came: %s", error)
+            return Taken(raw, f"passed: {error}", found if isinstance(found, Call) else None, body)
+        return Taken(raw, "unchanged", found, body, prepared) if new is None else Taken(new, "changed", found, body, prepared)
+
+    def _found(self, way: Route, headers: Mapping[str, str], raw: bytes) -> tuple[Call | Aside, Body]:
+        """Whose conversation a request is of, and its body. Raises FormatError."""
+        plain = unpacked(raw, headers.get("content-encoding", ""))
+        body, before, key = self._readings.read(way.format, plain)
+        who = identify(headers, body)
+        asked = Asked(format=way.format, who=who, caller=caller_of(headers, self._salt), body=body, before=before)
+        found = self._lanes.call(asked)
+        named = who.certainty in ("named", "likely")
+        self._readings.keep(key, body, [] if named or isinstance(found, Aside) else links_of(way.format, body.items, before))
+        return found, body
+
+    async def smaller(self, taken: Taken) -> bytes | None:
+        """The bytes of a smaller request, once, after the provider refused one as too long."""
+        call, body, prepared = taken.call, taken.body, taken.prepared
+        if call is None or body is None or prepared is None:
+            return None
+        try:
+            request = await self.conversations.recover(call.lane, prepared)
+            return None if request is None else guarded(lambda: written(call, body, request))
+        except Failed:
+            return None
+
+    def replied(self, taken: Taken, content_type: str, data: bytes) -> None:
+        """The whole answer to a model call has come. To be told before the client sees its end, and thus may go on from it."""
+        if taken.call is None:
+            return
+        lane, call = taken.call.lane, taken.call
+
+        def read() -> JsonObject | None:
+            reply = reply_of(lane.format, content_type, data)
+            if isinstance(reply, Fault):
+                return None
+            try:
+                codec(lane.format).decode_reply(reply)
+            except FormatError:
+                log.warning("an answer is of no format that is known; it was passed on as it came")
+                return None
+            return reply
+
+        try:
+            if lane.scope or lane.format == "openai_responses":  # the next request is known by this reply
+                reply = guarded(read)
+                if reply is not None:
+                    guarded(lambda: self._lanes.replied(call, reply, codec(lane.format).decode_reply(reply).messages))
+                if taken.prepared is not None:
+                    self.conversations.observe(lane, taken.prepared, lambda: reply)
+            elif taken.prepared is not None:
+                self.conversations.observe(lane, taken.prepared, read)
+        except Failed as error:
+            log.warning("an answer is not taken in: %s", error)
+
+
+def written(call: Call, body: Body, sent: Mapping[str, object]) -> bytes | None:
+    """The bytes of the request to send; None where it says what the client's says."""
+    if call.whole:
+        return rewritten(body, dict(sent))
+    return None if sent == call.request else msgspec.json.encode(sent)

@@ -1,0 +1,1 @@
+"""Who changed what in a team."""

@@ -1,0 +1,216 @@
+"""`memorist install` and `uninstall`: what changes is shown first, and everything of the user's own stays."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist.cli import install
+from memorist.cli.main import commands
+from memorist.hooks.entries import EVENTS, programs
+
+OWN = '{\n    "model": "m",\n    "hooks": {\n        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]\n    }, "x": 1.00\n}'
+CODEX = '# mine\nmodel = "m"  # why\n'
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, list(arguments))
+
+
+def said(*arguments: str) -> str:
+    done = run(*arguments)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def user(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user with settings of both agents, and the extra for the MCP server."""
+    monkeypatch.setattr(install, "find_spec", lambda name: object())
+    home = Path(os.environ["HOME"])
+    for name, text in ((".claude/settings.json", OWN), (".claude.json", '{"projects": {}}'), (".codex/config.toml", CODEX)):
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(text)
+    return home
+
+
+def settings(home: Path) -> dict[str, bytes]:
+    """Every file of the user that is not memorist's."""
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and ".memorist" not in path.parts
+    }
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+@pytest.mark.covers("IN-2")
+def test_what_was_there_comes_back(client: str, scope: str, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install shows a diff and writes what it shows; a second time changes nothing; uninstall gives every byte back, and takes away what it made."""
+    project = user / "shop"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    before = settings(user)
+
+    shown = said("install", client, scope, "--dry-run")
+    assert settings(user) == before
+    assert said("install", client, scope).startswith(shown.removesuffix("Nothing was written.\n"))
+    during = settings(user)
+    again = said("install", client, scope)
+
+    assert settings(user) == during != before
+    assert "nothing to change" in again
+    assert shown.count("\n+") > 10
+    taken = [line for line in shown.splitlines() if line.startswith("-") and not line.startswith("---")]
+    assert all("say done" in line or line == '-{"projects": {}}' for line in taken)  # lines that an entry is added to
+    said("uninstall", client, scope, "--dry-run")
+    assert settings(user) == during
+    said("uninstall", client, scope)
+    assert settings(user) == before
+    assert not list(project.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "  \n\n", "{}", "{ }\n", '{"a": 1}', '{"hooks": {}}', '{"hooks": {"Stop": []}}', "{\r\n}\r\n", '{"a": "b", "hooks": {}}'],
+)
+@pytest.mark.covers("IN-2")
+def test_every_kind_of_file_comes_back(text: str, user: Path) -> None:
+    """Blank and empty ones too, and after two installations that differ."""
+    path = user / ".codex" / "hooks.json"
+    path.write_bytes(text.encode())
+    said("install", "codex", "--each-tool", "--no-mcp")
+    said("install", "codex", "--no-mcp")
+
+    said("uninstall", "codex", "--no-mcp")
+
+    assert path.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("text", ["", 'model = "m"', 'model = "m"\n', 'model = "m"\n\n', "# end", "[features]\nplugins = false"])
+@pytest.mark.covers("IN-2")
+def test_every_kind_of_toml_comes_back(text: str, user: Path) -> None:
+    """With and without a line end at its end."""
+    path = user / ".codex" / "config.toml"
+    path.write_bytes(text.encode())
+    said("install", "codex", "--mcp")
+
+    said("uninstall", "codex")
+
+    assert path.read_bytes() == text.encode()
+
+
+@pytest.mark.covers("IN-2", "SF-1")
+def test_nothing_of_the_settings_is_copied(user: Path) -> None:
+    """Settings hold keys; memorist's own folder knows checksums of them alone."""
+    key = "made-up" + "-key-of-the-user"
+    (user / ".claude.json").write_text(json.dumps({"primaryApiKey": key}))
+    said("install", "claude-code")
+
+    kept = b"".join(path.read_bytes() for path in (user / ".memorist").rglob("*") if path.is_file())
+
+    assert b"made-up" not in kept
+    assert base64.b64encode(key.encode())[:12] not in kept
+
+
+@pytest.mark.covers("IN-2")
+def test_what_the_user_changed_since_stays(user: Path) -> None:
+    """Where a file was edited after the installation, only what memorist put there goes."""
+    said("install", "claude-code")
+    path = user / ".claude" / "settings.json"
+    edited = path.read_text("utf-8").replace('"model": "m"', '"model": "another"')
+    path.write_text(edited)
+
+    said("uninstall", "claude-code")
+
+    assert path.read_text("utf-8") == OWN.replace('"model": "m"', '"model": "another"')
+
+
+@pytest.mark.covers("IN-2")
+def test_an_old_state_never_comes_back_over_a_newer_one(user: Path) -> None:
+    """Installed, edited, installed again: uninstalling keeps the edit."""
+    said("install", "claude-code")
+    path = user / ".claude" / "settings.json"
+    path.write_text(path.read_text("utf-8").replace('"x": 1.00', '"x": 2.00'))
+    said("install", "claude-code", "--each-tool")
+
+    said("uninstall", "claude-code")
+
+    assert path.read_text("utf-8") == OWN.replace('"x": 1.00', '"x": 2.00')
+
+
+@pytest.mark.covers("IN-2")
+def test_a_file_that_cannot_be_understood_is_left_alone_with_all_the_others(user: Path) -> None:
+    """One broken file, and nothing is written anywhere; the sentence names it."""
+    (user / ".claude.json").write_text("{broken")
+    before = settings(user)
+
+    done = run("install", "claude-code")
+
+    assert done.exit_code != 0
+    assert ".claude.json is left as it is" in str(done.exception)
+    assert settings(user) == before
+
+
+def test_text_that_is_no_utf8_is_left_alone(user: Path) -> None:
+    """Bytes that are no text are not guessed at."""
+    (user / ".claude" / "settings.json").write_bytes(b'{"a": "\xff"}')
+
+    assert "is not UTF-8 text" in str(run("install", "claude-code", "--no-mcp").exception)
+
+
+@pytest.mark.covers("IN-2")
+def test_a_link_stays_a_link(user: Path) -> None:
+    """Settings that are linked from elsewhere are changed there."""
+    path, real = user / ".claude" / "settings.json", user / "dotfiles.json"
+    path.rename(real)
+    path.symlink_to(real)
+
+    said("install", "claude-code", "--no-mcp")
+
+    assert path.is_symlink()
+    assert set(programs(real.read_text("utf-8"))) == set(EVENTS)
+
+
+def test_the_agents_own_folders_are_found_by_their_variables(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`CLAUDE_CONFIG_DIR` and `CODEX_HOME` name other places."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(user / "cc"))
+    monkeypatch.setenv("CODEX_HOME", str(user / "cx"))
+    before = settings(user)
+    for client in ("claude-code", "codex"):
+        said("install", client)
+
+    assert settings(user).keys() - before.keys() == {"cc/settings.json", "cc/.claude.json", "cx/hooks.json", "cx/config.toml"}
+    assert {name: settings(user)[name] for name in before} == before
+
+
+def test_another_home_is_named_in_the_command(user: Path) -> None:
+    """The usual home is not named, so that the settings stay short; another one is, for hooks and server."""
+    usual = said("install", "claude-code", "--home", str(user / ".memorist"), "--dry-run")
+    other = said("install", "claude-code", "--home", str(user / "other place"), "--dry-run")
+
+    assert "--home" not in usual
+    assert "--home '" in other
+    assert json.dumps({"MEMORIST_HOME": str(user / "other place")})[1:-1] in other
+
+
+@pytest.mark.covers("IN-2")
+def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that could not start is not put into the settings; whoever asks for it is told what is missing."""
+    monkeypatch.setattr(install, "find_spec", lambda name: None)
+
+    assert "memorist[mcp]" in said("install", "codex")
+    assert (user / ".codex" / "config.toml").read_text("utf-8") == CODEX
+    assert "memorist[mcp]" in str(run("install", "codex", "--mcp").exception)
+
+
+def test_each_tool_is_asked_for(user: Path) -> None:
+    """A hook after each tool call is installed only where it is wanted."""
+    assert "PostToolUse" not in said("install", "codex", "--dry-run")
+    assert "PostToolUse" in said("install", "codex", "--each-tool", "--dry-run")

@@ -1,0 +1,206 @@
+"""The program that an agent calls: whatever goes wrong, it ends well, says nothing that could be misread, and leaves the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hooks.conftest import Hooks
+from memorist.hooks import wire
+
+EVENT = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "UserPromptSubmit", "prompt": "hello"}).encode()
+SHORT = "* 0.4\nUserPromptSubmit 0.4\n"
+
+
+def nothing(done: subprocess.CompletedProcess[bytes]) -> bool:
+    """Whether the agent goes on as if there were no hook."""
+    return (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@contextmanager
+def answering(folder: Path, answer: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Something on the socket that answers as told, instead of memorist."""
+    before = Path.cwd()
+    os.chdir(folder)
+    line = socket.socket(socket.AF_UNIX)
+    line.bind(wire.SOCKET)
+    os.chdir(before)
+    line.listen(8)
+
+    def serve() -> None:
+        while True:
+            try:
+                one, _ = line.accept()
+            except OSError:
+                return
+            with one:
+                answer(one)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        line.shutdown(socket.SHUT_RDWR)
+        line.close()
+        (folder / wire.SOCKET).unlink(missing_ok=True)
+        thread.join(5)
+
+
+@pytest.mark.covers("IN-2")
+def test_the_program_loads_nothing_but_pythons_own() -> None:
+    """Neither the command line nor the engine, nor any package of others, nor much of Python: loading would cost more than all the rest."""
+    code = (
+        "import sys; before = set(sys.modules); import memorist.__main__\n"
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)))\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('memorist')))\n"
+        "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('memorist')))"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout.split("\n")
+
+    assert said[0] == "memorist"
+    assert said[1].split() == [
+        "memorist",
+        "memorist.__main__",
+        "memorist.hooks",
+        "memorist.hooks.call",
+        "memorist.hooks.call.run",
+        "memorist.hooks.wire",
+    ]
+    assert said[2].split() == ["__future__", "_socket", "fcntl", "select"]
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", b"[]", b'{"session_id": "s1"', b"\xff\xfe\x00", b'{"session_id": 5}', b"{" * 5_000])
+@pytest.mark.covers("IN-2")
+def test_broken_json_stops_nobody(hooks: Hooks, data: bytes) -> None:
+    """What is no event gives nothing, and the reason stands in the file of failures."""
+    assert nothing(hooks.raw("Stop", data))
+    assert hooks.failures()
+
+
+@pytest.mark.covers("IN-2")
+def test_an_event_that_is_not_known_stops_nobody(hooks: Hooks) -> None:
+    """A new agent's new event gives nothing, and its name is kept for doctor."""
+    assert nothing(hooks.raw("MoonRise", EVENT.replace(b"UserPromptSubmit", b"MoonRise")))
+    assert "MoonRise" in hooks.failures()
+
+
+def test_without_an_event_or_with_strange_arguments_it_ends_well(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No argument is a reason to fail: an old settings file may name what a new memorist does not take."""
+    monkeypatch.setenv("MEMORIST_HOME", str(hooks.home))
+    for arguments in ([], ["--client"], ["Stop", "--new-option"], ["Stop", "--new-option", "x", "--home"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "memorist", "hook", *arguments], input=b"", capture_output=True, timeout=60, check=False
+        )
+        assert nothing(done)
+
+
+@pytest.mark.covers("IN-2")
+def test_a_process_that_hangs_is_not_waited_for(hooks: Hooks) -> None:
+    """Where nothing is answered the program ends at its limit, and says so."""
+    (hooks.home / "hooks" / "limits").write_text(SHORT)
+    with answering(hooks.home / "hooks", lambda one: time.sleep(3)):
+        assert nothing(hooks.raw("UserPromptSubmit", EVENT))
+    assert "no answer within 0.4 seconds" in hooks.failures()
+
+
+@pytest.mark.parametrize("said", [b"", b"done\t", b"done\t90\nhalf", b"junk\n", b"done\t1\ntoo much", b"\0" * 100])
+@pytest.mark.covers("IN-2")
+def test_half_an_answer_is_not_printed(hooks: Hooks, said: bytes) -> None:
+    """An answer that is broken off, or none at all, is asked for once more and then given up."""
+
+    def answer(one: socket.socket) -> None:
+        while not one.recv(1 << 20).endswith(EVENT[-20:]):
+            pass
+        one.sendall(said)
+
+    with answering(hooks.home / "hooks", answer):
+        assert nothing(hooks.raw("UserPromptSubmit", EVENT))
+    assert hooks.failures()
+
+
+@pytest.mark.covers("IN-2")
+def test_an_agent_that_never_closes_its_side_is_not_waited_for(hooks: Hooks) -> None:
+    """Standard input that stays open costs the limit and no more."""
+    (hooks.home / "hooks" / "limits").write_text(SHORT)
+    program = hooks.start("Stop")
+
+    assert program.wait(30) == 0
+    assert program.stdin is not None
+    assert program.stdout is not None
+    assert program.stderr is not None
+    assert program.stdout.read() == b""
+    for end in (program.stdin, program.stdout, program.stderr):
+        end.close()
+    assert "no answer" in hooks.failures()
+
+
+@pytest.mark.covers("IN-2")
+def test_an_event_of_any_size_is_read_to_its_end(hooks: Hooks) -> None:
+    """Forty megabytes are taken, seventy are read and left, and the agent that writes them never meets a closed pipe."""
+    for size in (40, 70):
+        event = {"session_id": "s1", "hook_event_name": "PostToolUse", "tool_response": "x" * (size << 20)}
+        assert nothing(hooks.raw("PostToolUse", json.dumps(event).encode()))
+    assert "larger than" in hooks.failures()
+    assert hooks.failures().count("\n") == 1
+
+
+@pytest.mark.covers("IN-2")
+def test_a_home_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
+    """A file in the place of the folder, a folder that others may write to, a link to nowhere."""
+    a_file, open_to_all, a_link = tmp_path / "file", tmp_path / "open", tmp_path / "link"
+    a_file.write_text("")
+    (open_to_all / "hooks").mkdir(parents=True)
+    (open_to_all / "hooks").chmod(0o777)
+    a_link.symlink_to(tmp_path / "nowhere" / "deep")
+
+    for home in (a_file, open_to_all, a_link):
+        assert nothing(Hooks(home).raw("Stop", EVENT))
+    assert "chmod 700" in Hooks(open_to_all).failures()
+    assert not (open_to_all / "hooks" / wire.SOCKET).exists()
+
+
+@pytest.mark.covers("IN-2")
+def test_a_process_that_cannot_start_is_tried_once_a_minute(hooks: Hooks) -> None:
+    """Where the process behind the hooks ends at once, an agent waits for it once, and not at every event."""
+    (hooks.home / "hooks" / "lock").mkdir()
+
+    first, second = hooks.raw("Stop", EVENT), hooks.raw("Stop", EVENT)
+
+    assert nothing(first)
+    assert nothing(second)
+    reasons = hooks.failures().splitlines()
+    assert "ended at once" in reasons[0]
+    assert "could not start" in reasons[-1]
+    assert (hooks.home / "hooks" / "output.log").read_text("utf-8")
+
+
+@pytest.mark.covers("IN-2")
+def test_a_full_disk_stops_nobody(hooks: Hooks) -> None:
+    """Where the reason cannot be written down it is lost, and nothing else."""
+    (hooks.home / "hooks" / "failures.log").symlink_to("/dev/full")
+
+    assert nothing(hooks.raw("Stop", b"junk"))
+
+
+def test_the_file_of_failures_stays_small(hooks: Hooks) -> None:
+    """Above its size it begins anew, and the one before is kept."""
+    path = hooks.home / "hooks" / "failures.log"
+    path.write_bytes(b"x" * wire.FAILURES_BYTES)
+
+    hooks.raw("Stop", b"junk")
+    hooks.raw("Stop", b"junk")
+
+    assert path.stat().st_size < 1_000
+    assert path.with_name("failures.log.1").stat().st_size > wire.FAILURES_BYTES

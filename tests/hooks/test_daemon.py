@@ -1,0 +1,171 @@
+"""The process behind the hooks: there is one, it comes when it is needed, survives nothing it should not, and makes room."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from clients.plugged import end, process_of, wait_for
+from hooks.conftest import Hooks
+from memorist import __version__
+from memorist.hooks import wire
+
+STOP = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}).encode()
+
+
+def ask(home: Path, version: str) -> bytes:
+    """What a program of this version is answered."""
+    before = Path.cwd()
+    os.chdir(home / "hooks")
+    try:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(30)
+            line.connect(wire.SOCKET)
+            line.sendall(wire.header(version, "Stop", "", "", len(STOP)) + STOP)
+            said = b""
+            while part := line.recv(4_096):
+                said += part
+            return said
+    finally:
+        os.chdir(before)
+
+
+@pytest.mark.covers("IN-2")
+def test_hooks_that_race_start_one_process(hooks: Hooks) -> None:
+    """Of several events at once, with nobody there, each is answered, and one process is behind them."""
+    programs = [hooks.start("Stop") for _ in range(4)]
+    for program in programs:
+        said, complained = program.communicate(STOP, timeout=60)
+        assert (program.returncode, said, complained) == (0, b"", b"")
+
+    first = process_of(hooks.home)
+
+    assert hooks.failures() == ""
+    assert first
+    assert ask(hooks.home, __version__) == b"done\t0\n"
+    assert process_of(hooks.home) == first
+
+
+@pytest.mark.covers("IN-2", "SF-4")
+def test_one_that_was_killed_is_replaced(hooks: Hooks) -> None:
+    """A dead process leaves a socket and no lock: the next event starts another, and the session goes on."""
+    hooks.call("SessionStart", source="startup")
+    first = process_of(hooks.home)
+    os.kill(first, signal.SIGKILL)
+
+    hooks.call("SessionStart", source="resume")
+
+    assert process_of(hooks.home) not in (0, first)
+    assert hooks.failures() == ""
+
+
+@pytest.mark.covers("IN-2")
+def test_another_version_finds_room(hooks: Hooks) -> None:
+    """A process that is asked by another version says so, closes its sessions and ends; the event that asked is answered by the next one."""
+    hooks.call("SessionStart", source="startup")
+    first = process_of(hooks.home)
+
+    said = ask(hooks.home, "0.0.0")
+    hooks.call("SessionStart", source="resume")
+
+    assert said == b"moved\t0\n"
+    assert process_of(hooks.home) not in (0, first)
+    assert hooks.failures() == ""
+
+
+@pytest.mark.covers("IN-2")
+def test_changed_settings_take_force(hooks: Hooks) -> None:
+    """The process ends when the file of settings changed, and the next one writes down the new limits."""
+    hooks.call("SessionStart", source="startup")
+    first = process_of(hooks.home)
+
+    (hooks.home / "config.toml").write_text("[hooks]\nother_seconds = 25\n")
+    wait_for(lambda: process_of(hooks.home) != first or not (hooks.home / "hooks" / "socket").exists(), "the end of the old process")
+    hooks.call("SessionStart", source="resume")
+
+    assert "* 25\n" in (hooks.home / "hooks" / "limits").read_text("utf-8")
+
+
+@pytest.mark.covers("IN-2")
+def test_settings_that_cannot_be_used_stop_nobody(hooks: Hooks) -> None:
+    """Every answer is empty until the settings are put right, and the reason is told."""
+    (hooks.home / "config.toml").write_text("[hooks]\nother_minutes = 25\n")
+
+    assert hooks.call("SessionStart", source="startup") == ""
+    assert "other_minutes" in hooks.failures()
+
+
+def test_it_ends_when_nothing_comes(hooks: Hooks) -> None:
+    """Without sessions and events it is gone after the time that the settings say."""
+    (hooks.home / "config.toml").write_text("[hooks]\nidle_seconds = 0.1\nsession_idle_seconds = 0.1\nother_seconds = 30\n")
+    hooks.call("Stop")
+
+    wait_for(lambda: not (hooks.home / "hooks" / "socket").exists(), "the end of a process that nobody needs")
+
+
+def test_it_ends_when_its_home_is_gone(hooks: Hooks) -> None:
+    """A home that was moved away is not written to any more."""
+    hooks.call("Stop")
+    first = process_of(hooks.home)
+    away = hooks.home.with_name("away")
+    hooks.home.rename(away)
+
+    wait_for(lambda: not Path(f"/proc/{first}").exists() or not _holds(away), "its end")
+
+
+def _holds(home: Path) -> bool:
+    import fcntl
+
+    with (home / "hooks" / "lock").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+@pytest.mark.covers("IN-2")
+def test_only_its_user_can_speak_to_it(hooks: Hooks) -> None:
+    """Folder and socket are private, however long the path of the home is."""
+    deep = Hooks(hooks.home / ("a" * 100) / ("b" * 100))
+    deep.home.parent.mkdir(mode=0o700)
+    try:
+        deep.call("SessionStart", source="startup")
+
+        assert stat.S_IMODE((deep.home / "hooks").stat().st_mode) == 0o700
+        assert stat.S_IMODE((deep.home / "hooks" / "socket").stat().st_mode) == 0o600
+    finally:
+        end(deep.home)
+
+
+@pytest.mark.covers("IN-2")
+def test_junk_on_the_socket_disturbs_nobody(hooks: Hooks) -> None:
+    """Who speaks otherwise, or hangs up in the middle, is dropped; the next event is answered."""
+    hooks.call("Stop")
+    before = Path.cwd()
+    for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", b"x" * 100_000, wire.header(__version__, "Stop", "", "", 500) + b"half"):
+        os.chdir(hooks.home / "hooks")
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(wire.SOCKET)
+            os.chdir(before)
+            try:
+                line.sendall(junk)
+            except BrokenPipeError:
+                continue
+
+    assert ask(hooks.home, __version__) == b"done\t0\n"
+    assert hooks.failures() == ""
+
+
+def test_hooks_can_be_switched_off(hooks: Hooks) -> None:
+    """With the setting off nothing is kept and nothing shown."""
+    (hooks.home / "config.toml").write_text("[hooks]\nenabled = false\nstart_seconds = 30\n")
+
+    assert hooks.call("SessionStart", source="startup") == ""
+    assert not (hooks.home / "projects").exists()

@@ -1,0 +1,48 @@
+"""What the rest of memorist knows of the server: extraction stands back where an agent wrote through it, and a missing extra is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner
+
+from memorist.auto_memory.extract import changes_memory
+from memorist.cli.main import commands
+from memorist.core.messages import ToolUse
+from memorist.errors import UsageError
+
+
+@pytest.mark.covers("AM-5")
+@pytest.mark.parametrize(
+    ("name", "namespace", "writes"),
+    [
+        ("mcp__memorist__memory_write", None, True),
+        ("mcp__plugin_memorist__memory_forget", None, True),
+        ("memory_write", "mcp__memorist", True),
+        ("memorist_memory_write", None, True),
+        ("mcp__memorist__memory_search", None, False),
+        ("memory_search", "mcp__memorist", False),
+        ("memory_write", None, False),
+        ("mcp__other__memory_write", None, False),
+    ],
+)
+def test_extraction_knows_the_tools_that_write(name: str, namespace: str | None, writes: bool) -> None:
+    """As Claude Code, Codex and others name them; not those that read, nor another server's."""
+    assert changes_memory(ToolUse("t1", name, {}, namespace=namespace), Path("/home/dev/memory")) is writes
+
+
+@pytest.mark.parametrize("options", [[], ["--http", "--port", "0"]])
+def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the SDK the command says what to install, and no traceback."""
+
+    def missing(name: str) -> ModuleType:
+        raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
+
+    monkeypatch.setattr("memorist.cli.mcp.importlib.import_module", missing)
+    said = CliRunner().invoke(commands, ["mcp", *options])
+    monkeypatch.undo()
+
+    assert isinstance(said.exception, UsageError)
+    assert "pip install 'memorist[mcp]'" in str(said.exception)

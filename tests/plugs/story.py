@@ -1,0 +1,243 @@
+"""One story that every plug is put through, with the host's real package against the loopback server.
+
+A host's test gives a `Plug`: what its hooks reach, and how a conversation is begun with it. The story then has
+1. a long task, with tool results past its window: the task's first words and the latest results stay in view, calls and results stay paired, nothing
+   before the end changes but by a compaction, and the notes name the task;
+2. a correction by the person;
+3. a second session in a new process state on the same home, which is shown what was learnt;
+4. a memorist that cannot work: what goes out is what the host sends without it.
+
+What a plug does not declare in `reaches` is asserted as not done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from memorist.adapters.attached import Attached
+from memorist.compaction.settings import CompactionSettings
+from memorist.context.prefix import Prefix
+from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
+from memorist.events import AdapterFailed, ConversationCompacted, Event
+from memorist.formats.registry import codec
+from memorist.models.prices import Price
+from memorist.models.settings import ModelSettings
+from memorist.ports import Request
+from memorist.settings import Settings
+from memorist.testing.received import Received
+from memorist.testing.server import ScriptedServer
+from memorist.testing.steps import Call, Many, Say, Step
+
+MODEL = "made-up-model"
+WINDOW = 30_000
+"""Tokens. Small, so that the story is short; the server refuses a request that is longer."""
+MAX_OUTPUT = 1_000
+"""Longest reply, for hosts that have to say one."""
+TOOL = "read_page"
+PAGES = 40
+"""Pages of the report: about 1,200 tokens each, one and a half windows together."""
+BOTH = 7
+"""The model asks for this page and the next at once."""
+TASK = "Read every page of the harbour report, from the first to the last, and tell me which ship came last. Never guess a page."
+CORRECTION = "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."
+LESSON = "always use pnpm in this repo, never npm"
+LATER = "Add the package left-pad, please."
+EVERYTHING = frozenset({"notes", "compaction", "recall", "extraction"})
+
+
+def settings(*, reaches: frozenset[str] = EVERYTHING) -> Settings:
+    """A small window for memorist too; without a model. A plug that cannot compact gets no window to compact for."""
+    known = ModelSettings(
+        prices={MODEL: Price(window=WINDOW if "compaction" in reaches else None, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
+    )
+    return Settings(models=known, compaction=CompactionSettings(by_price=False))
+
+
+def read_page(number: int) -> str:
+    """Read one page of the harbour report."""
+    return (
+        f"Page {number}. " + f"On day {number} the ship Marigold-{number} came in with timber, and the harbour master wrote it down. " * 48
+    )
+
+
+class World(Struct, kw_only=True):
+    """What a conversation takes place in."""
+
+    server: ScriptedServer
+    project: Path
+    attached: Attached | None
+    """The engine for the plug; None: the host is to run without memorist."""
+    tool: Callable[[int], str] = read_page
+    """The agent's one tool, by its name and its docstring."""
+
+
+class Talk(Protocol):
+    """One conversation with a host's agent."""
+
+    def say(self, text: str) -> str:
+        """Say something, let the agent call its tools to the end, and give its last words."""
+        ...
+
+    def close(self) -> None:
+        """The session is over."""
+        ...
+
+
+class Plug(Protocol):
+    """A host with memorist in it."""
+
+    reaches: frozenset[str]
+    """Of notes, compaction, recall, extraction."""
+
+    def begin(self, world: World, session: str) -> Talk:
+        """Begin a conversation of this id in a new agent. `world.server` speaks the three wire formats under `url` and `openai_url`."""
+        ...
+
+
+class Reader:
+    """The model of the story: it asks for page after page, two at once somewhere, and says what it was asked to."""
+
+    def __init__(self, pages: int = PAGES) -> None:
+        self.left = list(range(1, pages + 1))
+        """Pages that were not asked for yet."""
+
+    def __call__(self, request: Request) -> Step:
+        said = words(request.body)
+        if LATER in said or (CORRECTION in said and not self.left):
+            return Say(text="I will.")
+        if not self.left:
+            return Say(text=f"The ship Marigold-{PAGES} came last.")
+        count = 2 if self.left[0] == BOTH and len(self.left) > 1 else 1
+        calls = tuple(Call(name=TOOL, input={"number": number}) for number in self.left[:count])
+        del self.left[:count]
+        return calls[0] if count == 1 else Many(parts=calls)
+
+
+def words(body: JsonObject) -> str:
+    """A request as text."""
+    return msgspec.json.encode(body).decode()
+
+
+class Told(Struct):
+    """What memorist told while it ran."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def compactions(self) -> list[ConversationCompacted]:
+        """Each time that it made the conversation smaller."""
+        return [event for event in self.events if isinstance(event, ConversationCompacted)]
+
+    def failures(self) -> list[AdapterFailed]:
+        """Each time that it failed."""
+        return [event for event in self.events if isinstance(event, AdapterFailed)]
+
+
+@contextmanager
+def attached(home: Path, plug: Plug, told: Told) -> Iterator[Attached]:
+    """An engine for one process state."""
+    with Attached(home=home, settings=settings(reaches=plug.reaches), listener=told.events.append) as engine:
+        yield engine
+
+
+def run_story(plug: Plug, folder: Path) -> None:
+    """The whole story."""
+    project = folder / "harbour"
+    (project / ".git").mkdir(parents=True)
+    home = folder / "home"
+    first(plug, home, project)
+    second(plug, home, project)
+    broken(plug, folder)
+
+
+def first(plug: Plug, home: Path, project: Path) -> None:
+    """The long task and the correction."""
+    told = Told()
+    window = WINDOW if "compaction" in plug.reaches else 200_000
+    with ScriptedServer(Reader(), window=window) as server, attached(home, plug, told) as engine:
+        talk = plug.begin(World(server=server, project=project, attached=engine), "first")
+        last = talk.say(TASK)
+        read = len(server.received)
+        talk.say(CORRECTION)
+        talk.close()
+        lessons = [head.description for head in engine.engine.memory(str(project)).heads()]
+    assert f"Marigold-{PAGES}" in last
+    assert not server.refusals, server.refusals
+    assert not told.failures(), told.failures()
+    check_requests(server.received, told, plug)
+    check_latest(server.received[:read])
+    check_notes(home, plug)
+    assert bool(lessons) == ("extraction" in plug.reaches), lessons
+
+
+def check_requests(received: list[Received], told: Told, plug: Plug) -> None:
+    """What holds for every request: the task in view, pairs whole, a prefix that changes by compactions alone."""
+    prefix = Prefix()
+    for request in received:
+        assert TASK in words(request.body), f"request {request.number} has lost the task"
+        check_pairs(request)
+        prefix(request.body)
+    assert [each for each in prefix.differences if each.part != "messages"] == [], str(prefix)
+    assert len(prefix.differences) <= len(told.compactions()), f"{prefix}\n{told.compactions()}"
+    assert bool(told.compactions()) == ("compaction" in plug.reaches)
+
+
+def check_pairs(request: Received) -> None:
+    """Every call has its result and every result its call."""
+    assert request.format is not None
+    prompt = codec(request.format).decode_request(request.body)
+    calls = [block.id for message in prompt.messages for block in blocks(message) if isinstance(block, ToolUse)]
+    results = [block.tool_use_id for message in prompt.messages for block in blocks(message) if isinstance(block, ToolResult)]
+    assert calls == results, f"request {request.number}: {calls} and {results}"
+
+
+def blocks(message: Message) -> tuple[Any, ...]:
+    """What a message holds."""
+    return message.blocks
+
+
+def check_latest(received: list[Received]) -> None:
+    """Each request of the task shows the page that was read last, whole."""
+    for number, request in enumerate(received[BOTH + 1 :], BOTH + 2):
+        assert read_page(number) in words(request.body), f"request {request.number} has lost page {number}, which was read last"
+
+
+def check_notes(home: Path, plug: Plug) -> None:
+    """The notes on disk name the task, where a plug gets as far as that."""
+    notes = [path.read_text("utf-8") for path in home.glob("projects/*/first*/session-memory/summary.md")]
+    assert bool(notes) == ("notes" in plug.reaches), list(home.glob("projects/*/*"))
+    assert all("harbour report" in each for each in notes)
+
+
+def second(plug: Plug, home: Path, project: Path) -> None:
+    """Another session, in a new state of the process."""
+    told = Told()
+    with ScriptedServer(Reader(0)) as server, attached(home, plug, told) as engine:
+        talk = plug.begin(World(server=server, project=project, attached=engine), "second")
+        assert talk.say(LATER) == "I will."
+        talk.close()
+    shown = LESSON in words(server.received[0].body)
+    assert shown == ("recall" in plug.reaches), words(server.received[0].body)
+    assert not told.failures(), told.failures()
+
+
+def broken(plug: Plug, folder: Path) -> None:
+    """A memorist that cannot work, as its home is a file: every request is what the host sends without it."""
+    (folder / "file").write_text("no folder")
+    sent = []
+    for name in ("without", "with"):
+        told = Told()
+        with ScriptedServer(Reader(3)) as server, attached(folder / "file", plug, told) as engine:
+            world = World(server=server, project=folder, attached=None if name == "without" else engine)
+            talk = plug.begin(world, "broken")
+            assert f"Marigold-{PAGES}" in talk.say(TASK)
+            talk.say(CORRECTION)
+            talk.close()
+        sent.append([request.body for request in server.received])
+        assert bool(told.failures()) == (name == "with")
+    assert sent[0] == sent[1]

@@ -1,0 +1,239 @@
+"""Microsoft Agent Framework: the story with its agent and both OpenAI clients, and what is particular to its messages and its compaction strategy."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plugs.story import EVERYTHING, MAX_OUTPUT, MODEL, TASK, Reader, Talk, World, read_page, run_story, settings, words
+
+for package in ("agent_framework", "agent_framework_openai"):
+    pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs PLUGS=agent-framework` brings it")
+
+from agent_framework import EXCLUDED_KEY, Agent, ChatContext, ChatMiddleware, Content, InMemoryHistoryProvider, Message
+from agent_framework.exceptions import ChatClientException
+from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
+
+from memorist.adapters import agent_framework as adapter
+from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
+from memorist.adapters.agent_framework_messages import made, originals_of
+from memorist.adapters.attached import Attached
+from memorist.core.messages import JsonObject
+from memorist.testing.server import ScriptedServer
+from memorist.testing.steps import Say
+
+
+class Steady(ChatMiddleware):
+    """Between two runs the framework changes what it had sent, with memorist and without it: it adds its agent's name to messages of Chat Completions, and
+    gives calls of Responses other ids. The story is not about that.
+    """
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        for message in context.messages:
+            message.author_name = None
+            for content in message.contents:
+                if content.type == "function_call":
+                    content.additional_properties.clear()
+        await call_next()
+
+
+class Framework:
+    """An agent with a client of Chat Completions or of Responses."""
+
+    reaches = EVERYTHING
+
+    def __init__(self, wire: str, *, stream: bool) -> None:
+        self.wire = wire
+        self.stream = stream
+
+    def begin(self, world: World, session: str) -> Talk:
+        providers = [] if world.attached is None else [MemoristProvider(project=world.project, attached=world.attached)]
+        return Conversation(world, session, wire=self.wire, stream=self.stream, context_providers=providers)
+
+
+class Conversation:
+    def __init__(self, world: World, session: str, *, wire: str = "chat", stream: bool = False, **more: Any) -> None:
+        made_by = OpenAIChatCompletionClient if wire == "chat" else OpenAIChatClient
+        self.client = made_by(model=MODEL, base_url=world.server.openai_url, api_key="none")
+        providers = [InMemoryHistoryProvider(), *more.pop("context_providers", ())]
+        options = {"max_tokens": MAX_OUTPUT} | more.pop("options", {"store": False})
+        self.agent = Agent(
+            self.client,
+            instructions="You help.",
+            tools=[world.tool],
+            default_options=options,
+            context_providers=providers,
+            middleware=[Steady()],
+            **more,
+        )
+        self.session = self.agent.create_session(session_id=session)
+        self.loop = asyncio.Runner()
+        self.stream = stream
+
+    def say(self, text: str | Message) -> str:
+        return self.loop.run(self._say(text))
+
+    async def _say(self, text: str | Message) -> str:
+        if not self.stream:
+            return str((await self.agent.run(text, session=self.session)).text)
+        run = self.agent.run(text, session=self.session, stream=True)
+        return str((await run.get_final_response()).text)
+
+    def close(self) -> None:
+        self.loop.run(self.client.client.close())
+        self.loop.close()
+
+
+@pytest.mark.covers("IN-1")
+@pytest.mark.parametrize(("wire", "stream"), [("chat", False), ("chat", True), ("responses", False), ("responses", True)])
+def test_the_story(tmp_path: Path, wire: str, *, stream: bool) -> None:
+    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    run_story(Framework(wire, stream=stream), tmp_path)
+
+
+class StrategyAlone(Framework):
+    """An agent with the compaction strategy and no provider."""
+
+    reaches = frozenset({"compaction"})
+
+    def begin(self, world: World, session: str) -> Talk:
+        strategy = None if world.attached is None else MemoristCompaction(session=session, agent_model=MODEL, attached=world.attached)
+        return Conversation(world, session, compaction_strategy=strategy)
+
+
+@pytest.mark.covers("IN-1")
+def test_the_story_with_the_strategy_alone(tmp_path: Path) -> None:
+    """The long task is done within its window; nothing is noted or remembered."""
+    run_story(StrategyAlone("chat", stream=False), tmp_path)
+
+
+texts = st.text(max_size=8)
+contents = st.one_of(
+    texts.map(Content.from_text),
+    texts.map(lambda text: Content.from_text_reasoning(text=text)),
+    st.just(Content.from_uri("https://pictures.invalid/ship.png", media_type="image/png")),
+    st.binary(max_size=8).map(lambda data: Content.from_data(data, media_type="application/pdf")),
+    st.builds(lambda id, name: Content.from_function_call(id, name, arguments={"n": 1}), texts, texts),
+    st.builds(lambda id, given: Content.from_function_result(id, result=given), texts, st.none() | texts | st.just({"n": [1]})),
+    st.just(Content.from_error(message="it failed")),
+)
+messages = st.builds(
+    Message,
+    st.sampled_from(["system", "user", "assistant", "tool", "odd"]),
+    st.lists(contents, max_size=4),
+)
+
+
+@given(st.lists(messages, max_size=8))
+def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(history: list[Message]) -> None:
+    """Odd roles, messages without contents, results without a call: the way there and back loses nothing."""
+    mapped = originals_of(history)
+
+    assert [id(message) for message in mapped.back(mapped.items, made)] == [id(message) for message in history]
+
+
+def test_a_result_that_was_cut_keeps_its_call() -> None:
+    """Two results in one message: the one that was cut and the other one both stay, each with its call's id."""
+    both = Message("tool", [Content.from_function_result("a", result="first"), Content.from_function_result("b", result="second")])
+    calls = Message("assistant", [Content.from_function_call(id, "read", arguments="{}") for id in ("a", "b")])
+    mapped = originals_of([Message("user", ["go"]), calls, both])
+
+    back = mapped.back([{**item, "content": "cut"} if item["content"] == "first" else item for item in mapped.items], made)
+
+    assert back[1] is calls
+    found = [(content.call_id, content.result) for message in back[2:] for content in message.contents]
+    assert found == [("a", "cut"), ("b", "second")]
+
+
+@given(st.lists(messages, max_size=6), st.data())
+def test_the_strategy_keeps_every_message_of_the_framework(history: list[Message], data: st.DataObject) -> None:
+    """In their order, those left out marked, ours among them; a second time with the same outcome changes nothing."""
+    kept = [message for message in history if data.draw(st.booleans())]
+    shown = [Message("user", ["a summary"]), *kept]
+    given_list = list(history)
+
+    first = adapter._show(given_list, history, shown)
+    again = adapter._show(given_list, history, [Message("user", ["a summary"]), *kept])
+
+    assert first
+    assert not again
+    assert [message for message in given_list if any(message is host for host in history)] == history
+    going = [message for message in given_list if not message.additional_properties.get(EXCLUDED_KEY)]
+    assert [message.text for message in going] == [message.text for message in shown]
+
+
+def test_a_picture_goes_out_as_it_came(tmp_path: Path) -> None:
+    """The address of a picture, also in the next request."""
+    address = "https://pictures.invalid/ship.png"
+    with ScriptedServer(lambda request: Say(text="A ship.")) as server, Attached(home=tmp_path / "home") as engine:
+        talk = Conversation(
+            World(server=server, project=tmp_path, attached=engine), "s", context_providers=[MemoristProvider(attached=engine)]
+        )
+        talk.say(Message("user", [Content.from_text("What is this?"), Content.from_uri(address, media_type="image/png")]))
+        talk.say("Sure?")
+        talk.close()
+
+    parts = [[part for message in request.body["messages"] for part in message["content"]] for request in server.received]
+    pictures = [[part["image_url"]["url"] for part in each if isinstance(part, dict) and part["type"] == "image_url"] for each in parts]
+    assert pictures == [[address]] * 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_refusal_as_too_long_is_answered_once_where_it_is_not_streamed(tmp_path: Path, *, stream: bool) -> None:
+    """The provider's window is smaller than memorist knows."""
+    with ScriptedServer(Reader(8), window=6_000) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
+        world = World(server=server, project=tmp_path, attached=engine)
+        talk = Conversation(world, "s", stream=stream, context_providers=[MemoristProvider(attached=engine)])
+        if stream:
+            with pytest.raises(ChatClientException):
+                talk.say(TASK)
+        else:
+            assert "came last" in talk.say(TASK)
+        talk.close()
+
+    assert len(server.refusals) == 1
+    assert stream or TASK in words(server.received[-1].body)
+
+
+def test_a_history_that_the_provider_keeps_is_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Without `store=False` a request of Responses holds only what is new: it goes out as it is, and the log says so."""
+
+    def bodies(providers: list[Any]) -> list[JsonObject]:
+        with ScriptedServer(Reader(2), strict=False) as server:
+            world = World(server=server, project=tmp_path, attached=None)
+            talk = Conversation(world, "s", wire="responses", context_providers=providers, options={"store": True})
+            talk.say(TASK)
+            talk.say("Sure?")
+            talk.close()
+            return [request.body for request in server.received]
+
+    with Attached(home=tmp_path / "home") as engine, caplog.at_level(logging.WARNING, "memorist.adapters"):
+        with_it = bodies([MemoristProvider(attached=engine)])
+
+    assert with_it == bodies([])
+    assert "store=False" in caplog.text
+
+
+def test_a_message_that_cannot_be_read_goes_out_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later framework with other messages: the agent answers, with the provider and with the strategy, and memorist is told to have failed."""
+    monkeypatch.setattr(adapter, "originals_of", lambda *_: 1 / 0)
+    told: list[object] = []
+    with ScriptedServer(Reader(2)) as server, Attached(home=tmp_path / "home", listener=told.append) as engine:
+        strategy = MemoristCompaction(attached=engine)
+        world = World(server=server, project=tmp_path, attached=engine)
+        talk = Conversation(world, "s", context_providers=[MemoristProvider(attached=engine)], compaction_strategy=strategy)
+        assert "came last" in talk.say(TASK)
+        talk.close()
+
+    assert read_page(2) in words(server.received[-1].body)
+    assert {(getattr(event, "session", ""), getattr(event, "point", "")) for event in told} >= {
+        ("s", "prepare"),
+        (strategy.session, "prepare"),
+    }

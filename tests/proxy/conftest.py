@@ -1,0 +1,191 @@
+"""A proxy that runs in a thread of its own, before a scripted provider."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+from msgspec.structs import replace
+
+from memorist.engine import Memorist
+from memorist.proxy.server.run import listen, serve
+from memorist.proxy_settings import ProxySettings
+from memorist.settings import Settings
+from memorist.testing import ScriptedServer
+
+KEY = "sk-" + "ant-made-" + "up-0123456789abcdef"
+"""No key, in parts."""
+
+
+class Answer:
+    """An answer as it came over the wire."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], data: bytes) -> None:
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.data = data
+
+    @property
+    def word(self) -> str:
+        """What memorist did."""
+        return self.headers.get("x-memorist", "")
+
+    @property
+    def session(self) -> str:
+        """The session that it belongs to."""
+        return self.headers.get("x-memorist-session", "")
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.data)
+
+
+class RunningProxy:
+    """A proxy on loopback; a context manager."""
+
+    def __init__(self, home: Path, settings: ProxySettings, *, engine: Callable[[Path], Memorist], token: str = "") -> None:
+        self.home = home
+        self._settings = settings
+        self._token = token
+        self._engine = engine
+        self._listening = listen(settings, token)
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name="proxy", daemon=True)
+        self.port: int = self._listening.getsockname()[1]
+        self.engine: Memorist
+        self._loop: asyncio.AbstractEventLoop
+        self._until: asyncio.Event
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def _main(self) -> None:
+        self._loop, self._until = asyncio.get_running_loop(), asyncio.Event()
+        async with self._engine(self.home) as self.engine:
+            self._ready.set()
+            await serve(self.engine, self._listening, self._settings, token=self._token, until=self._until)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop it, and wait until all is written."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._until.set)
+            self._thread.join(60)
+            assert not self._thread.is_alive()
+
+    def ask(self, path: str, body: object = None, *, method: str = "POST", headers: Mapping[str, str] | None = None) -> Answer:
+        """One request over a connection of its own; a body that is not bytes is written as JSON."""
+        data = body if isinstance(body, bytes | type(None)) else json.dumps(body).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, data, {"content-type": "application/json", **(headers or {})})
+            answer = connection.getresponse()
+            return Answer(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    def files(self) -> dict[str, bytes]:
+        """Everything below the home folder."""
+        return {path.relative_to(self.home).as_posix(): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
+
+    def transcript(self, session: str) -> str:
+        """The transcript of a session; the proxy must be closed."""
+        (found,) = [data for name, data in self.files().items() if name.endswith(f"/{session}/transcript.jsonl")]
+        return found.decode()
+
+
+Proxied = Callable[..., RunningProxy]
+
+
+@pytest.fixture
+def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxied]:
+    """Makes proxies before a provider, or before several by name; all are closed at the end."""
+    running: list[RunningProxy] = []
+    caplog.set_level(logging.INFO, "memorist.proxy")
+
+    def make(
+        provider: ScriptedServer | str | Mapping[str, str],
+        *,
+        settings: Settings | None = None,
+        engine: Callable[[Path], Memorist] | None = None,
+        token: str = "",
+        **more: Any,
+    ) -> RunningProxy:
+        url = provider.url if isinstance(provider, ScriptedServer) else provider
+        upstreams = {"anthropic": url, "openai": url} if isinstance(url, str) else dict(url)
+        chosen = ProxySettings(port=0, upstreams=upstreams, **more)
+        opened = engine or (lambda home: Memorist(home=home, settings=replace(settings or Settings(), proxy=chosen)))
+        running.append(RunningProxy(tmp_path / "home", chosen, engine=opened, token=token).__enter__())
+        return running[-1]
+
+    yield make
+    for each in running:
+        each.close()
+
+
+@contextmanager
+def raw_provider(answer: Callable[[Any], None], bodies: list[bytes] | None = None) -> Iterator[str]:
+    """A provider that does with each connection's socket what it is told to, after it has read a request, whose body goes to `bodies`."""
+    import socket
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    ended = threading.Event()
+
+    def one(connection: socket.socket) -> None:
+        with connection:
+            data = b""
+            while b"\r\n\r\n" not in data:
+                data += connection.recv(65_536)
+            head, _, body = data.partition(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0] or 0)
+            while len(body) < length:
+                body += connection.recv(65_536)
+            if bodies is not None:
+                bodies.append(body)
+            answer(connection)
+
+    def loop() -> None:
+        while not ended.is_set():
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+    thread = threading.Thread(target=loop, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        ended.set()
+        listening.close()
+
+
+def anthropic(messages: list[Any], **more: Any) -> dict[str, Any]:
+    """A Messages request."""
+    return {"model": "claude-sonnet-4-5", "max_tokens": 1_000, "messages": messages, **more}
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}

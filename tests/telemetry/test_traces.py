@@ -1,0 +1,265 @@
+"""Spans of real sessions, as the real SDK exports them; and nothing at all where nobody watches."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from memorist.dream.settings import DreamSettings
+from memorist.engine import Memorist
+from memorist.errors import ModelRefused
+from memorist.events import Event, Stamped
+from memorist.forks.spec import Outcome
+from memorist.models.prices import Price
+from memorist.models.settings import ModelSettings
+from memorist.ports import Request
+from memorist.session import Session
+from memorist.session_memory.settings import SessionMemorySettings
+from memorist.settings import Settings
+from memorist.store.sessions import receipts
+from memorist.telemetry.settings import TelemetrySettings
+from memorist.testing.scripted import ScriptedModel
+from memorist.testing.steps import Fail, Say
+
+SECRET_WORDS = "the harbour office closes at noon"
+PRICES = ModelSettings(prices={"m": Price(window=30_000, max_output=1_000, input=3.0, output=15.0)})
+SETTINGS = Settings(models=PRICES, session_memory=SessionMemorySettings(start_tokens=1, growth_tokens=1))
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[TracerProvider]:
+    """A tracer provider as a host sets one; for this test alone."""
+    made = TracerProvider()
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: made)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def exporter(provider: TracerProvider) -> InMemorySpanExporter:
+    """What it exports."""
+    found = InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(found))
+    return found
+
+
+async def talked(session: Session, model: ScriptedModel, *turns: str) -> None:
+    messages: list[dict[str, Any]] = []
+    for text in turns:
+        messages.append({"role": "user", "content": text})
+        request = await session.prepare({"model": "m", "max_tokens": 1_000, "messages": messages})
+        reply = await model.send(Request(format="anthropic", body=request))
+        await session.observe(reply.body)
+        messages.append({"role": "assistant", "content": reply.body["content"]})
+        await session.end_turn()
+        await session.memory.drain(10)
+
+
+def value(span: ReadableSpan, name: str) -> Any:
+    return (span.attributes or {}).get(name)
+
+
+def named(spans: Sequence[ReadableSpan], name: str) -> list[dict[str, Any]]:
+    return [dict(span.attributes or {}) for span in spans if span.name == name]
+
+
+@pytest.mark.covers("OP-1")
+async def test_a_session_leaves_spans_of_its_forks_and_of_its_own_work(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """Forks with their tokens and cost, a compaction, a recall and a dream: all of one conversation, and none with a word of it."""
+    (project := tmp_path / "shop").mkdir()
+    model = ScriptedModel(lambda request: Say(text=f"Row in: {SECRET_WORDS}."), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path / "home", settings=SETTINGS) as engine:
+        session = await engine.open("s-1", project=str(project))
+        await talked(session, model, f"Remember that {SECRET_WORDS}.", "And now the rest.")
+        await session.compact("keep the prices", strategy="full")
+        await session.close()
+        kept = receipts(engine.database(), "s-1")
+        later = await engine.open("s-2", project=str(project))
+        await talked(later, model, "When does the harbour office close at noon?")
+
+    spans = exporter.get_finished_spans()
+    forks = named(spans, "invoke_agent memorist.session_memory")
+    of_first = [span for span in spans if (span.attributes or {}).get("gen_ai.conversation.id") == "s-1"]
+    assert forks
+    assert sorted(r.label for r in kept) == sorted(str((s.attributes or {})["memorist.purpose"]) for s in of_first if "invoke" in s.name)
+    assert sorted(r.usage.output for r in kept) == sorted(
+        used for used in (value(s, "gen_ai.usage.output_tokens") for s in of_first) if used is not None
+    )
+    assert named(spans, "memorist.compact")
+    assert {each["memorist.recall.kind"] for each in named(spans, "memorist.recall")} >= {"index"}
+    assert all((span.attributes or {}).get("gen_ai.conversation.id") in {"s-1", "s-2"} for span in spans)
+    assert SECRET_WORDS not in "".join(span.to_json() for span in spans)
+    assert all((span.end_time or 0) >= (span.start_time or 0) > 0 for span in spans)
+
+
+@pytest.mark.covers("OP-1")
+async def test_a_dream_leaves_a_span(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """One that ran at the end of a turn, with whether it changed anything."""
+    (project := tmp_path / "shop").mkdir()
+    always = msgspec.structs.replace(SETTINGS, dream=DreamSettings(hours=0, sessions=0))
+    async with Memorist(model="structural", home=tmp_path / "home", settings=always) as engine:
+        model = ScriptedModel(lambda _: Say(text="Done."))
+        session = await engine.open("s-1", project=str(project))
+        await talked(session, model, "Remember that we deploy on Fridays.")
+        await session.close()
+
+    (dreamt,) = named(exporter.get_finished_spans(), "memorist.dream")
+    assert dreamt["memorist.dream.way"] == "structural"
+    assert dreamt["memorist.dream.changed"] is False
+
+
+@pytest.mark.covers("OP-1")
+async def test_a_model_that_fails_is_an_error_in_the_trace(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """The fork's span has the status and the type; the words of the error only where content may be shown."""
+    shown = msgspec.structs.replace(SETTINGS, telemetry=TelemetrySettings(content=True))
+    for settings, home in ((SETTINGS, "quiet"), (shown, "loud")):
+        host, model = (
+            ScriptedModel(lambda _: Say(text="Done.")),
+            ScriptedModel(lambda _: Fail(error=ModelRefused("the key is wrong")), name="anthropic:m"),
+        )
+        async with Memorist(model=model, home=tmp_path / home, settings=settings) as engine:
+            session = await engine.open(home)
+            await talked(session, host, "Hello there, a first message.")
+
+    quiet, loud = (span for span in exporter.get_finished_spans() if span.name == "invoke_agent memorist.session_memory")
+    assert quiet.status.status_code is loud.status.status_code is trace.StatusCode.ERROR
+    assert (quiet.attributes or {})["error.type"] == Outcome.FAILED.value
+    assert quiet.status.description is None
+    assert loud.status.description
+
+
+@pytest.mark.covers("OP-1")
+async def test_the_hosts_own_span_is_the_parent(tmp_path: Path, provider: TracerProvider, exporter: InMemorySpanExporter) -> None:
+    """A request that the host watches shows what memorist did for it below itself."""
+    host = provider.get_tracer("host")
+    model = ScriptedModel(lambda _: Say(text="Done."))
+    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s-1")
+        await talked(session, model, "A first message.", "A second message, with more words in it." * 200)
+        with host.start_as_current_span("agent step"):
+            await session.compact(strategy="tail")
+
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    parent, step = spans["memorist.compact"].parent, spans["agent step"].context
+    assert parent is not None
+    assert step is not None
+    assert parent.span_id == step.span_id
+
+
+class Broken(SpanProcessor):
+    """An instrument that breaks at every span."""
+
+    def on_end(self, span: ReadableSpan) -> None:
+        raise RuntimeError(f"the exporter broke at {span.name}")
+
+
+@pytest.mark.covers("OP-1")
+async def test_an_instrument_that_breaks_breaks_nothing(tmp_path: Path, provider: TracerProvider) -> None:
+    """The session runs on, its notes are kept, its receipts are there."""
+    provider.add_span_processor(Broken())
+    model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s-1")
+        await talked(session, model, "Hello there, a first message.")
+        assert session.notes
+        assert receipts(engine.database(), "s-1") == session.receipts()
+
+
+@pytest.mark.covers("OP-1")
+async def test_it_can_be_switched_off(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """With `telemetry.enabled = false` there is no span, whatever the host has set."""
+    off = msgspec.structs.replace(SETTINGS, telemetry=TelemetrySettings(enabled=False))
+    model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path, settings=off) as engine:
+        session = await engine.open("s-1")
+        await talked(session, model, "Hello there, a first message.")
+
+    assert not exporter.get_finished_spans()
+
+
+@pytest.mark.covers("OP-1")
+async def test_the_event_log_is_one_json_object_a_line_and_receipts_are_kept_whole(tmp_path: Path) -> None:
+    """Every event can be read back by its type with its time, in order; a receipt in the database is the receipt that the session had."""
+    told: list[Event] = []
+    model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s-1", listener=told.append)
+        await talked(session, model, "Hello there, a first message.", "And a second one.")
+        await session.close()
+        kept = receipts(engine.database(), "s-1")
+    lines = session.layout.events.read_text("utf-8").splitlines()
+
+    stamped = [msgspec.json.decode(line, type=Stamped) for line in lines]
+    assert [each.event for each in stamped] == told
+    assert [each.at for each in stamped] == sorted(each.at for each in stamped)
+    assert all(isinstance(json.loads(line)["event"]["type"], str) for line in lines)
+    assert kept == session.receipts() != []
+
+
+SCRIPT = """
+import asyncio, sys
+{setup}
+from memorist import Memorist, Settings
+from memorist.session_memory.settings import SessionMemorySettings
+from memorist.testing import Say, ScriptedModel
+
+async def main():
+    settings = Settings(session_memory=SessionMemorySettings(start_tokens=1, growth_tokens=1))
+    async with Memorist(model=ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m"), home=sys.argv[1], settings=settings) as engine:
+        session = await engine.open("s")
+        await session.prepare({{"model": "m", "max_tokens": 9, "messages": [{{"role": "user", "content": "Hello there."}}]}})
+        said = [{{"type": "text", "text": "Done."}}]
+        await session.observe({{"role": "assistant", "content": said, "usage": {{"input_tokens": 5, "output_tokens": 5}}}})
+        await session.end_turn()
+        await session.memory.drain(10)
+        assert session.receipts()
+
+asyncio.run(main())
+{after}
+"""
+
+
+PROVIDER = """
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+spans = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(provider)
+"""
+
+
+@pytest.mark.covers("OP-1")
+@pytest.mark.parametrize(
+    ("setup", "after", "expected"),
+    [
+        ("", "print(sorted(name for name in sys.modules if name.startswith('opentelemetry')))", "[]"),
+        ("import opentelemetry.trace", "print('no provider')", "no provider"),
+        (
+            PROVIDER,
+            "print(sorted({span.name for span in spans.get_finished_spans()}))",
+            "['invoke_agent memorist.session_memory']",
+        ),
+    ],
+    ids=["absent", "no provider", "a provider"],
+)
+def test_in_a_process_of_its_own(tmp_path: Path, setup: str, after: str, expected: str) -> None:
+    """Where nobody imported OpenTelemetry, memorist does not either; without a provider nothing happens; with the real one spans come out."""
+    code = SCRIPT.format(setup=setup, after=after)
+
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.stdout.strip() == expected, done.stderr
