@@ -68,8 +68,10 @@ def test_an_error_comes_as_it_is(proxied: Proxied, status: int, kind: str | None
 @pytest.mark.parametrize("status", [429, 529])
 def test_the_sdk_retries_through_the_proxy_as_the_provider_asks(proxied: Proxied, status: int) -> None:
     """An overloaded provider is waited for by the client, as without the proxy."""
-    with ScriptedServer([Status(code=status, retry_after="0"), Say(text="Hello.")]) as server:
-        client = anthropic_sdk.Anthropic(base_url=proxied(server).url, api_key=KEY, max_retries=1)
+    with (
+        ScriptedServer([Status(code=status, retry_after="0"), Say(text="Hello.")]) as server,
+        anthropic_sdk.Anthropic(base_url=proxied(server).url, api_key=KEY, max_retries=1) as client,
+    ):
         reply = client.messages.create(model="m", max_tokens=10, messages=[{"role": "user", "content": "Say hello."}])
 
     assert reply.content[0].type == "text"

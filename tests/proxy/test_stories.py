@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,13 @@ TOOL = {"name": "Read", "description": "Read a file.", "input_schema": {"type": 
 
 
 @pytest.fixture
+def sdk() -> Iterator[Callable[..., Any]]:
+    """Makes clients of the SDKs; all are closed at the end."""
+    with ExitStack() as clients:
+        yield lambda kind, url, **more: clients.enter_context(kind(base_url=url, api_key=KEY, max_retries=0, **more))
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "shop"
     (folder / ".git").mkdir(parents=True)
@@ -35,13 +44,13 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.covers("IN-3", "CP-15")
-def test_a_messages_loop_with_tools_and_streaming_runs_past_its_window(proxied: Proxied) -> None:
+def test_a_messages_loop_with_tools_and_streaming_runs_past_its_window(proxied: Proxied, sdk: Any) -> None:
     """The client keeps its whole history and knows nothing; each request that reaches the strict provider fits, and holds the user's rule."""
     messages: list[Any] = [user(RULE)]
     words: list[str] = []
     with ScriptedServer(_reads_and_says, window=WINDOW) as server:
         proxy = proxied(server, settings=SMALL)
-        client: Any = Anthropic(base_url=proxy.url, api_key=KEY, max_retries=0)
+        client = sdk(Anthropic, proxy.url)
         for number in range(30):
             while True:
                 with client.messages.stream(model=MODEL, max_tokens=1_000, tools=[TOOL], messages=messages) as stream:
@@ -72,21 +81,21 @@ def _reads_and_says(request: Any) -> Any:
 
 
 @pytest.mark.covers("IN-3", "RC-1")
-def test_what_a_user_said_once_is_shown_in_the_next_session_of_the_same_project_and_nowhere_else(proxied: Proxied, project: Path) -> None:
+def test_what_a_user_said_once_is_shown_in_the_next_session_of_the_same_project_and_nowhere_else(
+    proxied: Proxied, sdk: Any, project: Path
+) -> None:
     """Said through one API, remembered through another; a project of another name, and a client that names none, are shown nothing."""
     with ScriptedServer(lambda request: Say(text="Done.")) as server:
         proxy = proxied(server)
         here = {"x-memorist-project": str(project)}
-        first: Any = Anthropic(base_url=proxy.url, api_key=KEY, default_headers=here)
+        first = sdk(Anthropic, proxy.url, default_headers=here)
         first.messages.create(model=MODEL, max_tokens=100, messages=[user("No, always use pnpm in this repo, never npm.")])
         proxy.close()
         again = proxied(server)
-        chat: Any = OpenAI(base_url=f"{again.url}/v1", api_key=KEY, default_headers=here)
+        chat = sdk(OpenAI, f"{again.url}/v1", default_headers=here)
         chat.chat.completions.create(model="gpt-made-up", messages=[user("Add the package left-pad to the shop")])
         environment = f"You help.\n<env>\nWorking directory: {project}\n</env>"
-        chat.with_options(default_headers={}).responses.create(
-            model="m", instructions=environment, input="Add the package left-pad to the shop"
-        )
+        sdk(OpenAI, f"{again.url}/v1").responses.create(model="m", instructions=environment, input="Add the package left-pad to the shop")
         for headers in ({"x-memorist-project": str(project.parent / "other")}, {}):
             again.ask("/v1/messages", anthropic([user("Add the package left-pad to the shop")]), headers=headers)
 
@@ -96,14 +105,14 @@ def test_what_a_user_said_once_is_shown_in_the_next_session_of_the_same_project_
 
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize("streams", [False, True])
-def test_the_three_formats_are_taken_into_transcripts_with_and_without_streaming(proxied: Proxied, streams: bool) -> None:
+def test_the_three_formats_are_taken_into_transcripts_with_and_without_streaming(proxied: Proxied, sdk: Any, streams: bool) -> None:
     """One session for each conversation, known again by its history alone; what was said stands in its transcript, and the notes can be made of it."""
     with ScriptedServer(lambda request: Say(text=f"Noted, {request.format}.")) as server:
         proxy = proxied(server)
         sessions = {
-            "anthropic": _messages(Anthropic(base_url=proxy.url, api_key=KEY), streams=streams),
-            "openai_chat": _chat(OpenAI(base_url=f"{proxy.url}/v1", api_key=KEY), streams=streams),
-            "openai_responses": _responses(OpenAI(base_url=f"{proxy.url}/v1", api_key=KEY), streams=streams),
+            "anthropic": _messages(sdk(Anthropic, proxy.url), streams=streams),
+            "openai_chat": _chat(sdk(OpenAI, f"{proxy.url}/v1"), streams=streams),
+            "openai_responses": _responses(sdk(OpenAI, f"{proxy.url}/v1"), streams=streams),
         }
         proxy.close()
 
