@@ -166,6 +166,11 @@ def test_only_so_many_conversations_stay_open(tmp_path: Path) -> None:
         opened = [event.session for event in told if isinstance(event, SessionOpened)]
         assert opened == ["s0", "s1", "s2", "s3", "s0"]
         held[3].prepare(REQUEST)
+
+        async def closed() -> None:
+            await asyncio.gather(*attached._closing)
+
+        attached.wait(closed)
         assert sum(isinstance(event, SessionClosed) for event in told) == 3
         assert sum(conversation.session is not None for conversation in held) == 2
 
