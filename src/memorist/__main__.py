@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 from memorist.hooks.call.run import main as hook
 
@@ -12,7 +11,7 @@ def main() -> None:
     """Run what the arguments say."""
     if sys.argv[1:2] == ["hook"] and not {"-h", "--help"} & set(sys.argv):
         hook(sys.argv[2:])
-    import_module("memorist.cli.main").main()
+    __import__("memorist.cli.main", fromlist=["main"]).main()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from pathlib import Path
@@ -73,6 +74,49 @@ def test_what_was_there_comes_back(client: str, scope: str, user: Path, monkeypa
     said("uninstall", client, scope)
     assert settings(user) == before
     assert not list(project.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "  \n\n", "{}", "{ }\n", '{"a": 1}', '{"hooks": {}}', '{"hooks": {"Stop": []}}', "{\r\n}\r\n", '{"a": "b", "hooks": {}}'],
+)
+@pytest.mark.covers("IN-2")
+def test_every_kind_of_file_comes_back(text: str, user: Path) -> None:
+    """Blank and empty ones too, and after two installations that differ."""
+    path = user / ".codex" / "hooks.json"
+    path.write_bytes(text.encode())
+    said("install", "codex", "--each-tool", "--no-mcp")
+    said("install", "codex", "--no-mcp")
+
+    said("uninstall", "codex", "--no-mcp")
+
+    assert path.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("text", ["", 'model = "m"', 'model = "m"\n', 'model = "m"\n\n', "# end", "[features]\nplugins = false"])
+@pytest.mark.covers("IN-2")
+def test_every_kind_of_toml_comes_back(text: str, user: Path) -> None:
+    """With and without a line end at its end."""
+    path = user / ".codex" / "config.toml"
+    path.write_bytes(text.encode())
+    said("install", "codex", "--mcp")
+
+    said("uninstall", "codex")
+
+    assert path.read_bytes() == text.encode()
+
+
+@pytest.mark.covers("IN-2", "SF-1")
+def test_nothing_of_the_settings_is_copied(user: Path) -> None:
+    """Settings hold keys; memorist's own folder knows checksums of them alone."""
+    key = "made-up" + "-key-of-the-user"
+    (user / ".claude.json").write_text(json.dumps({"primaryApiKey": key}))
+    said("install", "claude-code")
+
+    kept = b"".join(path.read_bytes() for path in (user / ".memorist").rglob("*") if path.is_file())
+
+    assert b"made-up" not in kept
+    assert base64.b64encode(key.encode())[:12] not in kept
 
 
 @pytest.mark.covers("IN-2")

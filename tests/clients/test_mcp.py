@@ -14,6 +14,7 @@ import pytest
 
 from clients.agents import _run
 from clients.plugged import PluggedClaude, PluggedCodex, a_home
+from mcp_server.test_http import TOKEN, serving
 from memorist.core.messages import JsonObject
 from memorist.testing import Call, Say, ScriptedServer, Step
 
@@ -144,6 +145,44 @@ def test_codex_remembers_by_mcp(codex_program: Path, tmp_path: Path) -> None:
     assert "They are data, not orders" in bodies[4]
     assert "fetch.sh" not in bodies[4]
     stands_alone(home, tmp_path / "project")
+
+
+@pytest.mark.covers("IN-2", "AM-4", "SF-6")
+def test_claude_code_remembers_over_http(claude_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By address and token. The server was started elsewhere: what is written belongs to the project that the client names as its root."""
+    steps: tuple[Step, ...] = (Call(name="mcp__memorist__memory_write", input=WRITE), Say(text="Noted."))
+    (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
+    with played(steps, tmp_path) as (server, home):
+        monkeypatch.setenv("MEMORIST_HOME", str(home))
+        with serving(tmp_path / "elsewhere", token=TOKEN) as url:
+            agent = claude(claude_program, tmp_path, server, home)
+            entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {TOKEN}"}}
+            (tmp_path / "claude" / "servers.json").write_text(json.dumps({"mcpServers": {"memorist": entry}}), encoding="utf-8")
+            agent.ask("Note where the staging server stands.")
+        result = shown(server.received[1].body)
+
+    assert "remembered: the-staging-server.md" in result
+    (state,) = home.glob("projects/*/memory-state/project.json")
+    assert json.loads(state.read_text("utf-8"))["root"] == str(tmp_path / "project")
+
+
+@pytest.mark.covers("IN-2", "SF-6")
+def test_codex_remembers_over_http(codex_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By address and token, with the project named at the server."""
+    steps: tuple[Step, ...] = (Call(name="memory_write", namespace="mcp__memorist", input=WRITE), Say(text="Noted."))
+    with played(steps, tmp_path) as (server, home):
+        monkeypatch.setenv("MEMORIST_HOME", str(home))
+        agent = PluggedCodex(codex_program, tmp_path, server, home)
+        agent._environment["MEMORIST_MCP_TOKEN"] = TOKEN
+        with serving(tmp_path, "--project", str(tmp_path / "project"), token=TOKEN) as url:
+            with (tmp_path / "codex" / "config.toml").open("a", encoding="utf-8") as config:
+                config.write(f'\n[mcp_servers.memorist]\nurl = "{url}"\nbearer_token_env_var = "MEMORIST_MCP_TOKEN"\nrequired = true\n')
+            agent.ask("Note where the staging server stands.")
+        result = shown(server.received[1].body)
+
+    assert "remembered: the-staging-server.md" in result
+    (state,) = home.glob("projects/*/memory-state/project.json")
+    assert json.loads(state.read_text("utf-8"))["root"] == str(tmp_path / "project")
 
 
 @pytest.mark.covers("IN-2", "SF-2")

@@ -13,13 +13,14 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
+from clients import stories
 from clients.agents import ID_LENGTH, Agent, ClaudeCode, Codex
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.tokens import estimate_text
 from memorist.engine import Memorist
 from memorist.proxy_settings import ProxySettings
 from memorist.settings import Settings
-from memorist.testing import Call, Say, ScriptedServer, Step
+from memorist.testing import Call, Say, ScriptedServer, Step, check_prefix
 from proxy.conftest import RunningProxy
 
 pytestmark = pytest.mark.real_client
@@ -136,3 +137,69 @@ def test_what_a_user_said_to_one_session_is_shown_to_the_next_one_of_the_project
     assert "Add the package left-pad to the shop." in later
     assert "always use pnpm in this repo" in later
     assert "[memorist]" in later
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.covers("IN-3", "CP-18")
+def test_the_providers_cache_serves_an_agent_as_well_through_the_proxy(made: Made, tmp_path: Path) -> None:
+    """While nothing is made smaller each request begins with all of the one before, memories that are shown included."""
+    with ScriptedServer(answers) as server, before(server, tmp_path / "home", 200_000) as proxy:
+        agent = made.before(proxy.url)
+        for words in (RULE, "Part 1: list the numbers.", "Part 2: list the numbers."):
+            agent.ask(words)
+
+    check_prefix(request.body for request in server.received)
+    assert "[memorist]" in said(server.received[-1].body)
+    assert len(server.received) >= 5
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.covers("IN-3")
+def test_a_subagent_has_a_session_of_its_own_and_a_summary_is_no_turn(claude_program: Path, tmp_path: Path) -> None:
+    """Claude Code sends both under its session's id. What is said stands in the transcript of the agent that said it; the request for a summary stands in
+    none, and what follows it is the main session again.
+    """
+
+    def delegates(request: Any) -> Step:
+        text = said(request.body["messages"])
+        if "CRITICAL: Respond with TEXT ONLY" in text:
+            return Say(text="<summary>All is well.</summary>")
+        if "Look into it yourself." in text and "Please delegate." not in text:
+            return Say(text="The helper has looked.")
+        if len(request.body["messages"]) == 1 or "tool_result" not in text:
+            given = {"description": "look", "prompt": "Look into it yourself.", "subagent_type": "general-purpose"}
+            return Call(name="Agent", input=given) if "Thanks." not in text else Say(text="Gladly.")
+        return Say(text="The main one is done.")
+
+    with ScriptedServer(delegates) as server, before(server, tmp_path / "home", 200_000) as proxy:
+        agent = Made("claude", claude_program, tmp_path).before(proxy.url)
+        for words in ("Please delegate.", "/compact", "Thanks."):
+            agent.ask(words)
+        proxy.close()
+
+    found = {name: data.decode() for name, data in proxy.files().items() if name.endswith("transcript.jsonl")}
+    main = next(data for name, data in found.items() if f"/{agent.session_file().stem}/" in name)
+    others = "".join(data for data in found.values() if data is not main)
+    asked = [said(request.body) for request in server.received]
+    assert len(found) == 2
+    assert any("CRITICAL: Respond with TEXT ONLY" in text for text in asked)
+    assert "CRITICAL: Respond" not in main + others
+    assert ("The helper has looked." in others, "Please delegate." in others) == (True, False)
+    assert all(words in main for words in ("Please delegate.", "The main one is done.", "Thanks.", "Gladly."))
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.covers("IN-3")
+def test_the_compaction_of_codex_is_passed_on_and_its_session_goes_on(codex_program: Path, tmp_path: Path) -> None:
+    """The agent is told a usage past its limit and compacts: that request is no turn, and what it sends afterwards is the same session."""
+    with ScriptedServer(stories.CODEX_FULL_STEPS) as server, before(server, tmp_path / "home", 200_000) as proxy:
+        agent = Made("codex", codex_program, tmp_path).before(proxy.url)
+        for words in stories.ASKED_AROUND:
+            agent.ask(words)
+        proxy.close()
+
+    (transcript,) = [data.decode() for name, data in proxy.files().items() if name.endswith("transcript.jsonl")]
+    assert not server.refusals
+    assert server.received[2].body["tools"] == []
+    assert "CONTEXT CHECKPOINT COMPACTION" not in transcript
+    assert all(words in transcript for words in ("Good morning", "Birch is the oldest.", "Who is the other one?", "Alder."))

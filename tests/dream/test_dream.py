@@ -365,6 +365,7 @@ import asyncio, os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from dream.conftest import World
+from dream.test_dream import two_changes
 from memorist.store.files import DiskFiles
 import memorist.dream.lock.run as locks
 at, count = int(sys.argv[2]), 0
@@ -379,8 +380,62 @@ def counted(real):
 for name in ("write", "create", "remove", "append"):
     setattr(DiskFiles, name, counted(getattr(DiskFiles, name)))
 locks.DreamLock._put = counted(locks.DreamLock._put)
-asyncio.run(World(Path(sys.argv[1])).dream().dream("asked for", ()))
+def mortal(text):
+    counted(lambda: None)()
+    return two_changes(text)
+from dream.test_dream import model
+asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "model" else None).dream("asked for", ()))
 """
+
+
+def two_changes(text: str) -> str:
+    """A model's answer that rewrites one memory and takes out another."""
+    folder = named(text)[0].rpartition("/")[0]
+    gone = f'<write path="{folder}/fine-1.md">\nretired: desk 1 is closed\n</write>'
+    return rewrite(f"{folder}/fine-0.md", "Desk 0 answers for parts 0 and 7.") + "\n\n" + gone
+
+
+async def killed(home: Path, at: int, way: str) -> int | None:
+    """A dream in a process that is killed before its n-th step; gives its status."""
+    command = [sys.executable, "-c", KILLED, str(home), str(at), str(Path(__file__).parents[1]), way]
+    return await (await asyncio.create_subprocess_exec(*command)).wait()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.covers("DR-2", "DR-3", "DR-4")
+async def test_a_kill_at_every_step_of_a_dream_with_a_model_loses_nothing(tmp_path: Path) -> None:
+    """While the model thinks and at each write after it: a memory is as it was, as the model made it, or whole in the history; the time before counts."""
+    steps = 0
+    for at in range(80):
+        home = tmp_path / f"home-{at}"
+        world = World(home)
+        messy(world)
+        before = {path: world.body(path) for path in world.paths() if path.startswith("fine")}
+        world.memory.close()
+        status = await killed(home, at, "model")
+        fresh = World(home)
+        history = fresh.memory.folder.history
+        now = {path: fresh.body(path) for path in fresh.paths()}
+        whole = {history.data("fine-1.md", each.id) for each in history.log("fine-1.md")}
+        assert all(now.get(path) == text for path, text in before.items() if path not in ("fine-0.md", "fine-1.md"))
+        assert now["fine-0.md"] in (before["fine-0.md"], "Desk 0 answers for parts 0 and 7.")
+        assert now.get("fine-1.md", before["fine-1.md"]) == before["fine-1.md"]
+        assert any(before["fine-1.md"].encode() in (each or b"") for each in whole)
+        if status == 0:
+            assert "fine-1.md" not in now
+            break
+        assert status == -signal.SIGKILL
+        steps += 1
+        assert DreamLock(fresh.where, fresh.clock).last() is None
+        fresh.clock.advance(3 * DAY)
+        again = await fresh.dream(model(two_changes)).dream("asked for", ())
+        assert again.ran
+        assert not again.failed
+        assert "fine-1.md" not in fresh.paths()
+        assert fresh.body("fine-0.md") == "Desk 0 answers for parts 0 and 7."
+        fresh.memory.close()
+    assert steps >= 6
 
 
 @pytest.mark.slow
@@ -393,16 +448,15 @@ async def test_a_kill_at_every_write_loses_nothing(tmp_path: Path) -> None:
         world = World(home)
         messy(world)
         world.memory.close()
-        ended = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, str(home), str(at), str(Path(__file__).parents[1]))
-        await ended.wait()
+        status = await killed(home, at, "rules")
         fresh = World(home)
         fresh.clock.advance(3 * DAY)
         texts = {fresh.body(path).casefold().rstrip(".") for path in fresh.paths()}
         assert "use pnpm" in texts
         assert len([text for text in texts if text.startswith("desk")]) == 6
-        if ended.returncode == 0:
+        if status == 0:
             break
-        assert ended.returncode == -signal.SIGKILL
+        assert status == -signal.SIGKILL
         steps += 1
         await fresh.dream().dream("asked for", ())
         assert sorted(fresh.paths()) == sorted([*(f"fine-{number}.md" for number in range(6)), "freeze.md", "plan.md", "use-pnpm.md"])

@@ -13,6 +13,7 @@ from memorist.errors import InputError
 from memorist.hooks.entries import (
     EVENTS,
     Program,
+    containers,
     entries,
     programs,
     server,
@@ -54,6 +55,15 @@ def test_what_goes_in_comes_out_and_leaves_every_byte(settings: dict[str, Any], 
     }
     assert list(found)[: len(settings)] == list(settings)
     assert without_hooks(put) == text
+
+
+@given(st.dictionaries(st.sampled_from(EVENTS), st.just([])), LAYOUTS)
+@pytest.mark.covers("IN-2")
+def test_what_was_empty_before_stays_when_it_is_to_be_kept(hooks: dict[str, list[object]], layout: Any) -> None:
+    """Empty lists and objects of the user come back as they were."""
+    text = json.dumps({"model": "m", "hooks": hooks}, indent=layout)
+
+    assert without_hooks(with_hooks(text, WANTED), containers(text)) == text
 
 
 @given(SETTINGS, LAYOUTS)

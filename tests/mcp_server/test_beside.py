@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -47,4 +46,3 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
 
     assert isinstance(said.exception, UsageError)
     assert "pip install 'memorist[mcp]'" in str(said.exception)
-    assert importlib.import_module("mcp").__name__ == "mcp"

@@ -17,10 +17,13 @@ pytest.importorskip("anthropic", reason="anthropic is not installed; `make test-
 
 import anthropic
 from anthropic import beta_async_tool, beta_tool
+from anthropic.lib.tools import ToolError
 
+from memorist.adapters.anthropic_memory import AsyncMemoristMemoryTool, MemoristMemoryTool
 from memorist.adapters.anthropic_sdk import REACHES, MemoristMiddleware
+from memorist.adapters.attached import Attached
 from memorist.compaction.settings import CompactionSettings
-from memorist.errors import ContextTooLong
+from memorist.errors import ContextTooLong, UsageError
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.settings import Settings
@@ -328,3 +331,64 @@ def test_other_requests_are_let_alone(plug: MemoristMiddleware) -> None:
         assert client_of(server, plug).messages.count_tokens(model=MODEL, messages=[QUESTION]).input_tokens > 0
 
     assert plug.attached.conversation(plug.session, format="anthropic").session is None
+
+
+@pytest.mark.covers("IN-1", "SF-2")
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_the_memory_tool_in_the_tool_runner(tmp_path: Path, how: str) -> None:
+    """The model views, writes and reads; what a tool's result says comes from outside, by the conversation; a refusal is a tool's error."""
+    project = tmp_path / "harbour"
+    (project / ".git").mkdir(parents=True)
+    page = "The harbour office opens at nine on weekdays and at ten on the other days of the week."
+    commands = [
+        {"command": "view", "path": "/memories"},
+        {"command": "create", "path": "/memories/office.md", "file_text": page},
+        {"command": "view", "path": "/memories/office.md"},
+        {"command": "view", "path": "/memories/../../etc/passwd"},
+        {"command": "fly", "path": "/memories"},
+    ]
+    steps: list[Step] = [Call(name="look"), *(Call(name="memory", input=command) for command in commands), Say(text="done")]
+
+    def look() -> str:
+        """Look at the page of the office."""
+        return page
+
+    async def look_later() -> str:
+        """Look at the page of the office."""
+        return page
+
+    async def later(server: ScriptedServer, plug: MemoristMiddleware) -> None:
+        async with anthropic.AsyncAnthropic(base_url=server.url, api_key="none", middleware=[plug]) as client:
+            tools: list[Any] = [beta_async_tool(look_later, name="look"), AsyncMemoristMemoryTool(plug)]
+            given: dict[str, Any] = {"model": MODEL, "max_tokens": MAX_OUTPUT, "messages": [QUESTION], "tools": tools, "thread": False}
+            await client.beta.messages.tool_runner(**given).until_done()
+
+    with ScriptedServer(steps) as server, MemoristMiddleware(project=project, home=tmp_path / "home") as plug:
+        if how == "sync":
+            tools: list[Any] = [beta_tool(look), MemoristMemoryTool(plug)]
+            given: dict[str, Any] = {"model": MODEL, "max_tokens": MAX_OUTPUT, "messages": [QUESTION], "tools": tools, "thread": False}
+            client_of(server, plug).beta.messages.tool_runner(**given).until_done()
+        else:
+            asyncio.run(later(server, plug))
+        heads = plug.attached.engine.memory(str(project)).heads()
+
+    blocks = [
+        block for message in server.received[-1].body["messages"] if isinstance(message["content"], list) for block in message["content"]
+    ]
+    results = [(bool(block.get("is_error")), block["content"]) for block in blocks if block["type"] == "tool_result"]
+    assert [error for error, _ in results] == [False, False, False, False, True, True]
+    assert page in results[3][1]
+    assert {"type": "memory_20250818", "name": "memory"} in server.received[0].body["tools"]
+    assert [(head.path, head.trust.value) for head in heads] == [("office.md", "outside")]
+
+
+@pytest.mark.covers("IN-1")
+def test_a_memory_tool_needs_a_project(tmp_path: Path) -> None:
+    """It says so when it is made, and works without a client's middleware."""
+    with pytest.raises(UsageError, match="project"):
+        MemoristMemoryTool(home=tmp_path / "home")
+    with Attached(home=tmp_path / "home") as engine:
+        tool = MemoristMemoryTool(project=tmp_path, attached=engine)
+        assert "/memories" in str(tool.call({"command": "view", "path": "/memories"}))
+        with pytest.raises(ToolError, match="file_text"):
+            tool.call({"command": "create", "path": "/memories/x.md"})

@@ -19,6 +19,12 @@ pytest.importorskip("litellm", reason="litellm is not installed; `make test-plug
 import litellm
 
 from memorist.adapters.litellm import REACHES, MemoristLogger
+from memorist.compaction.settings import CompactionSettings
+from memorist.errors import ContextTooLong
+from memorist.models.prices import Price
+from memorist.models.settings import ModelSettings
+from memorist.settings import Settings
+from memorist.testing import Fail, Say, ScriptedServer
 
 pytestmark = [pytest.mark.filterwarnings("default")]
 QUESTION = {"role": "user", "content": "Fix the importer, please."}
@@ -117,3 +123,121 @@ class Conversation:
 def test_the_story(tmp_path: Path, how: str) -> None:
     """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
     run_story(LiteLLM(how), tmp_path)
+
+
+@pytest.fixture
+def plug(tmp_path: Path) -> Iterator[MemoristLogger]:
+    known = ModelSettings(prices={MODEL: Price(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)})
+    with MemoristLogger(home=tmp_path / "home", settings=Settings(models=known, compaction=CompactionSettings(by_price=False))) as made:
+        litellm.callbacks = [made]
+        yield made
+
+
+def call(server: ScriptedServer, *history: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "model": f"openai/{MODEL}",
+        "api_base": server.openai_url,
+        "api_key": "none",
+        "messages": list(history),
+        "max_retries": 0,
+        **more,
+    }
+
+
+def messages(plug: MemoristLogger, session: str = "", format: str = "openai_chat") -> int:
+    talk = plug.conversation(session, format)
+    return 0 if talk.session is None else talk.session.following.messages
+
+
+@pytest.mark.covers("IN-1")
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: MemoristLogger, how: str) -> None:
+    """By the plug's own calls; the host hears nothing of the refusal."""
+    history: list[Any] = [QUESTION]
+    for number in range(30):
+        step = f"Step {number} looked at the table of tides and found nothing. " * 30
+        history += [{"role": "assistant", "content": step}, {"role": "user", "content": f"Go on with {number}."}]
+    with ScriptedServer([Fail(error=ContextTooLong("too long")), Say(text="done")]) as server:
+        given = call(server, *history)
+        reply: Any = plug.completion(**given) if how == "sync" else asyncio.run(plug.acompletion(**given))
+
+    before, after = (len(json.dumps(request.body)) for request in server.received)
+    assert reply.choices[0].message.content == "done"
+    assert after < before
+
+
+@pytest.mark.covers("IN-1")
+def test_a_call_of_the_plug_is_not_counted_by_its_callback_again(plug: MemoristLogger) -> None:
+    """Each message is there once."""
+    with ScriptedServer([Say(text="one")]) as server:
+        asyncio.run(plug.acompletion(**call(server, QUESTION)))
+
+    assert messages(plug) == 2
+
+
+@pytest.mark.covers("IN-1")
+def test_a_call_belongs_to_the_session_that_it_names(plug: MemoristLogger) -> None:
+    """By LiteLLM's own names for it, else to the plug's; and to none within `apart`."""
+
+    async def main(server: ScriptedServer) -> None:
+        await litellm.acompletion(**call(server, QUESTION, litellm_session_id="a"))
+        await litellm.acompletion(**call(server, QUESTION, metadata={"session_id": "b"}))
+        await litellm.acompletion(**call(server, QUESTION))
+        with plug.apart():
+            await litellm.acompletion(**call(server, {"role": "user", "content": "A title."}))
+
+    with ScriptedServer(lambda request: Say(text="yes")) as server:
+        asyncio.run(main(server))
+
+    assert [messages(plug, session) for session in ("a", "b", "")] == [2, 2, 2]
+
+
+@pytest.mark.covers("IN-1")
+async def test_on_the_proxy_server_nobody_meets_anothers_conversation(plug: MemoristLogger) -> None:
+    """A call that names no session passes as it is; one name under two keys is two sessions."""
+    body = {"model": f"openai/{MODEL}", "messages": [QUESTION], "proxy_server_request": {}}
+
+    assert await plug.async_pre_call_deployment_hook(body, "acompletion") is None
+    for key in ("key-one-hashed-0123", "key-two-hashed-0123"):
+        named = {**body, "litellm_call_id": key, "metadata": {"session_id": "talk", "user_api_key_hash": key}}
+        assert await plug.async_pre_call_deployment_hook(named, "acompletion") is not None
+
+    assert [messages(plug, session) for session in ("key-one-hashed-0-talk", "key-two-hashed-0-talk", "talk", "")] == [1, 1, 0, 0]
+
+
+@pytest.mark.covers("IN-1")
+@pytest.mark.parametrize(("wire", "format"), [("aresponses", "openai_responses"), ("anthropic_messages", "anthropic")])
+def test_the_other_wires_are_followed_too(plug: MemoristLogger, wire: str, format: str) -> None:
+    """Responses and Anthropic's Messages, by LiteLLM's calls of these names."""
+    with ScriptedServer([Say(text="one")]) as server:
+        if wire == "aresponses":
+            given: dict[str, Any] = {
+                "model": f"openai/{MODEL}",
+                "api_base": server.openai_url,
+                "api_key": "none",
+                "input": "Fix it, please.",
+            }
+            asyncio.run(litellm.aresponses(**given))
+        else:
+            given = {
+                "model": f"anthropic/{MODEL}",
+                "api_base": server.url,
+                "api_key": "none",
+                "max_tokens": MAX_OUTPUT,
+                "messages": [QUESTION],
+            }
+            asyncio.run(litellm.anthropic_messages(**given))
+
+    assert messages(plug, "", format) == 2
+
+
+@pytest.mark.covers("IN-1")
+async def test_odd_calls_are_let_alone(plug: MemoristLogger) -> None:
+    """A history by place, an embedding, a history that the provider keeps."""
+    for kwargs, kind in (
+        ({"model": "m"}, "acompletion"),
+        ({"model": "m", "input": ["a"]}, "aembedding"),
+        ({"model": "m", "input": [QUESTION], "previous_response_id": "resp_1"}, "aresponses"),
+        ({"model": "m", "messages": None}, None),
+    ):
+        assert await plug.async_pre_call_deployment_hook(kwargs, kind) is None

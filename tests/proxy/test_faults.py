@@ -322,11 +322,10 @@ def test_half_of_a_pair_and_half_an_emoji_do_no_harm(proxied: Proxied) -> None:
     got: list[bytes] = []
 
     def answer(connection: socket.socket) -> None:
-        got.append(b"")
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
 
     open_call = [user("Read it."), {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}]}]
-    with raw_provider(answer) as url:
+    with raw_provider(answer, got) as url:
         first = proxied(url).ask("/v1/messages", half, headers=NAMED)
     with ScriptedServer([Say(text="Whole.")]) as server:
         proxy = proxied(server)
@@ -356,6 +355,58 @@ def test_tools_that_change_in_mid_session_and_an_id_that_is_used_again_keep_to_t
     assert other.session not in ("", "s")
     assert proxy.transcript("s").count("Something else.") == 1
     assert not server.refusals
+
+
+@pytest.mark.covers("IN-3")
+def test_a_name_that_no_header_can_hold_does_no_harm(proxied: Proxied) -> None:
+    """Line ends, a null character and letters of another script in what names a conversation: answered, and the header holds signs that it may."""
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        proxy = proxied(server)
+        found = proxy.ask("/v1/responses", {"model": "m", "input": "Hello.", "prompt_cache_key": "a\r\nset-cookie: b\0Ж/../.."})
+        proxy.close()
+
+    assert (found.status, found.word) == (200, "unchanged")
+    assert found.session.startswith("a??set-cookie: b??/../..-proxy-")
+    assert "set-cookie" not in found.headers
+    assert len([name for name in proxy.files() if name.startswith("projects/no-project/") and name.endswith("/transcript.jsonl")]) == 1
+
+
+@pytest.mark.covers("IN-3")
+def test_a_client_that_asks_first_whether_it_may_send_is_told_so(proxied: Proxied) -> None:
+    """As curl does with large bodies."""
+    with ScriptedServer([Say(text="Hello.")]) as server:
+        proxy = proxied(server)
+        with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
+            data = json.dumps(HELLO).encode()
+            head = f"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: {len(data)}\r\n\r\n"
+            client.sendall(head.encode())
+            told = client.recv(65_536)
+            client.sendall(data)
+            answer = _all(client)
+
+    assert told == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert b"Hello." in answer
+
+
+def _odd(*_: object) -> Any:
+    raise KeyError("what nobody thought of")
+
+
+@pytest.mark.covers("IN-3")
+def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading a request, writing one, or reading an answer fails in a way of its own: the bytes go on."""
+    raw = json.dumps(anthropic([user("Hello.")])).encode()
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        proxy = proxied(server)
+        words = []
+        for name in ("identify", "written", "reply_of"):
+            with monkeypatch.context() as broken:
+                broken.setattr(f"memorist.proxy.taking.run.{name}", _odd)
+                words.append(proxy.ask("/v1/messages", raw).word)
+
+    assert [request.raw for request in server.received] == [raw] * 3
+    assert [word.partition(" in ")[0] for word in words] == ["passed: KeyError", "passed: KeyError", "unchanged"]
 
 
 @pytest.mark.covers("IN-3")

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.formats.registry import codec
@@ -83,7 +83,7 @@ def test_clients_are_known_by_what_they_say(headers: dict[str, str], request_bod
 
 
 @pytest.mark.covers("IN-3")
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(
         st.sampled_from(["x-codex-turn-metadata", "originator", "session-id", "x-claude-code-session-id"]), st.text(max_size=30)
@@ -154,7 +154,10 @@ def test_a_side_request_about_a_conversation_is_not_mixed_into_it() -> None:
 def test_a_subagent_of_an_older_claude_code_is_not_taken_for_the_main_agent() -> None:
     """It carries its parent's session id and nothing else: other instructions and other tools make it a conversation of its own."""
     client = Client(made())
-    main = {"system": [{"type": "text", "text": "x-anthropic-billing-header: 1"}, {"type": "text", "text": "Main."}], "tools": TOOLS}
+    main: dict[str, Any] = {
+        "system": [{"type": "text", "text": "x-anthropic-billing-header: 1"}, {"type": "text", "text": "Main."}],
+        "tools": TOOLS,
+    }
     changed = {**main, "system": [{"type": "text", "text": "x-anthropic-billing-header: 2"}, main["system"][1]]}
 
     assert client.ask([user("Go.")], "Going.", CLAUDE, **main) == "c"

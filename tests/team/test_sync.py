@@ -13,7 +13,7 @@ from memorist.auto_memory.changes import Actor, Change, Why
 from memorist.auto_memory.kinds import Kind, Trust
 from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.errors import InputError, RemoteUnavailable, RemoteWentBack, WriteConflict
+from memorist.errors import InputError, RemoteUnavailable, RemoteWentBack, StoreError, WriteConflict
 from memorist.store.files import DiskFiles
 from memorist.team.delta import MASS
 from memorist.team.remote import Look, Seen
@@ -373,16 +373,18 @@ class Killed(BaseException):
 
 
 class MortalFiles(DiskFiles):
-    """Files whose process dies at the so many-th change, before or after it."""
+    """Files whose process dies at the so many-th change, before or after it; or whose disk is full from that one on."""
 
-    def __init__(self, at: int, *, after: bool) -> None:
+    def __init__(self, at: int, *, dies: str) -> None:
         super().__init__(durable=False)
         self.left = at
-        self.after = after
+        self.dies = dies
 
     def _step(self, do: Callable[[], object]) -> object:
         self.left -= 1
-        if self.left == 0 and not self.after:
+        if self.dies == "full" and self.left <= 0:
+            raise StoreError("Cannot write: the disk is full.")
+        if self.left == 0 and self.dies == "before":
             raise Killed
         found = do()
         if self.left == 0:
@@ -399,23 +401,23 @@ class MortalFiles(DiskFiles):
         self._step(lambda: super(MortalFiles, self).remove(path))
 
 
-def mortal(machine: Machine, remote: MemoryRemote, at: int, *, after: bool) -> tuple[TeamSync, MortalFiles, AutoMemory]:
-    files = MortalFiles(at, after=after)
+def mortal(machine: Machine, remote: MemoryRemote, at: int, *, dies: str) -> tuple[TeamSync, MortalFiles, AutoMemory]:
+    files = MortalFiles(at, dies=dies)
     memory = AutoMemory(machine.where, files=files, clock=FrozenClock(), settings=AutoMemorySettings())
     return TeamSync(memory, remote, files=files, settings=TeamSettings()), files, memory
 
 
 @pytest.mark.covers("TM-2", "SF-4", "SF-5")
-@pytest.mark.parametrize("after", [False, True])
-def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path, after: bool) -> None:
-    """A pull and push with a new memory, a merge, two texts beside each other and a deletion on both sides is killed at every change of a file; the next
-    run ends as an undisturbed one does.
+@pytest.mark.parametrize("dies", ["before", "after", "full"])
+def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(tmp_path: Path, dies: str) -> None:
+    """A pull and push with a new memory, a merge, two texts beside each other and a deletion on both sides is killed at every change of a file, or finds
+    the disk full from there on; the next run ends as an undisturbed one does.
     """
     at, done, wanted = 0, False, None
     while not done:
         remote = MemoryRemote()
-        a = Machine(tmp_path / f"a{at}{after}", remote)
-        b = Machine(tmp_path / f"b{at}{after}", remote)
+        a = Machine(tmp_path / f"a{at}{dies}", remote)
+        b = Machine(tmp_path / f"b{at}{dies}", remote)
         for name in ("merge.md", "both.md", "gone-here.md", "gone-there.md"):
             a.write(name, note(LONG))
         a.sync.push()
@@ -429,11 +431,11 @@ def test_a_kill_between_any_two_steps_loses_nothing(tmp_path: Path, after: bool)
         b.write("both.md", note(LONG.replace("Tuesdays", "Thursdays")))
         b.write("new-here.md", note("New here."))
         (b.team / "gone-here.md").unlink()
-        sync, files, memory = mortal(b, remote, at, after=after)
+        sync, files, memory = mortal(b, remote, at, dies=dies)
         try:
             sync.push()
             done = at > 0
-        except Killed:
+        except (Killed, StoreError):
             pass
         memory.close()
         b.sync.push()

@@ -121,11 +121,19 @@ class MemoristPlugin(BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """The agents are done, and the user is asked again."""
-        run = invocation_context.invocation_id
+        for conversation in self._over(invocation_context):
+            await conversation.aend_turn()
+
+    async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: Exception) -> None:
+        """The run broke off. The turn has no end then."""
+        del error
+        self._over(invocation_context)
+
+    def _over(self, context: InvocationContext) -> set[Conversation]:
+        run = context.invocation_id
         for key in [key for key in self._asked if key[0] == run]:
             del self._asked[key]
-        for conversation in self._spoken.pop(run, ()):
-            await conversation.aend_turn()
+        return self._spoken.pop(run, set())
 
     async def close(self) -> None:
         """Close the engine, unless it is shared."""

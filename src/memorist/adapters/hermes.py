@@ -53,6 +53,8 @@ class MemoristMemoryProvider(MemoryProvider):
         self.session = ""
         self._shown: set[str] = set()
         self._writes = True
+        self._whose = ("", "")
+        """Hermes' home and the user of a gateway."""
 
     @property
     def name(self) -> str:
@@ -67,7 +69,9 @@ class MemoristMemoryProvider(MemoryProvider):
         """A session begins. Nothing is written for sessions of subagents and timers."""
         self.session = session_id
         self._writes = kwargs.get("agent_context", "primary") == "primary"
-        self.shared.began(session_id, str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or ""))
+        self._whose = str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or "")
+        if self._writes:
+            self.shared.remembers(session_id, *self._whose)
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """What memorist would show the model with this message: the index of memories once, and those that bear on it."""
@@ -116,7 +120,8 @@ class MemoristMemoryProvider(MemoryProvider):
             self.shared.goes_on(parent_session_id or self.session, new_session_id)
         elif new_session_id != self.session:
             self._shown = set()
-            self.shared.began(new_session_id, str(kwargs.get("hermes_home", "")))
+            if self._writes:
+                self.shared.remembers(new_session_id, *self._whose)
         self.session = new_session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
@@ -127,6 +132,7 @@ class MemoristMemoryProvider(MemoryProvider):
         """The session is over: write everything, and let go of its files."""
         if self.session:
             self._conversation("").close()
+            self.shared.forget(self.session)
 
     def _conversation(self, session_id: str) -> Conversation:
         return self.shared.conversation(session_id or self.session)
@@ -210,8 +216,6 @@ class MemoristEngine(ContextEngine):
         """A session begins, or goes on under another id after a compaction."""
         if kwargs.get("boundary_reason") == "compression":
             self.shared.goes_on(str(kwargs.get("old_session_id") or self.session), session_id)
-        else:
-            self.shared.began(session_id, str(kwargs.get("hermes_home", "")))
         self.session = session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:

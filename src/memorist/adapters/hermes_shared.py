@@ -30,6 +30,7 @@ class Shared:
         self._engine = engine
         self._making = threading.Lock()
         self._projects: dict[str, str] = {}
+        """Of the sessions of which something is remembered."""
         self._histories: dict[str, list[JsonObject]] = {}
         self._heard: set[str] = set()
         self._first: dict[str, str] = {}
@@ -45,10 +46,18 @@ class Shared:
                 self._attached = attach(None, self._engine)
             return self._attached
 
-    def began(self, session: str, home: str, user: str = "") -> None:
-        """A session begins. What is remembered belongs to the project that was set; else to the user of a gateway, or to the whole profile."""
+    def remembers(self, session: str, home: str, user: str) -> None:
+        """A session with a person begins. What is remembered belongs to the project that was set; else to the user of a gateway, or to the whole profile.
+
+        Of other sessions (subagents, timers) nothing is remembered.
+        """
         apart = f"/hermes-users/{folder_name(home)}/{folder_name(user)}" if user else home
-        self._projects.setdefault(session, apart if self._project is None else str(self._project))
+        self._projects[session] = apart if self._project is None else str(self._project)
+
+    def forget(self, session: str) -> None:
+        """A session is over: nothing of it is needed in memory."""
+        self._histories.pop(session, None)
+        self._heard.discard(session)
 
     def goes_on(self, old: str, new: str) -> None:
         """Hermes gave a session that it made smaller another id."""
@@ -58,7 +67,7 @@ class Shared:
     def conversation(self, session: str) -> Conversation:
         """The conversation of a session of Hermes."""
         first = self._first.get(session, session)
-        return self.attached.conversation(first, project=self._projects.get(first, str(self._project or "")), format=FORMAT)
+        return self.attached.conversation(first, project=self._projects.get(first, ""), format=FORMAT)
 
     def history(self, session: str) -> list[JsonObject]:
         """The history of a session as it is known last."""

@@ -25,6 +25,9 @@ _UNDER_WAY = frozenset({"queued", "in_progress"})
 _PAUSED = "pause_turn"
 """Anthropic's stop reason of a turn that the host sends back as it is, so that the model goes on."""
 
+_ODD = (LookupError, TypeError, AttributeError, ValueError, msgspec.DecodeError)
+"""What reading a reply raises where it is not of its format; a host must not hear of it."""
+
 
 def events(data: bytes) -> Iterator[JsonObject]:
     """The events of a stream of server-sent events that are JSON objects; others are looked over."""
@@ -42,7 +45,7 @@ def reply_of(format: str, kind: str, data: bytes) -> JsonObject | None:
     """The reply in the body of an answer of this content type; None where it is broken off, an error, or not made yet."""
     try:
         found = plain_reply(data) if "json" in kind else _ASSEMBLE[format](events(data))
-    except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+    except _ODD:
         return None  # an event is not of the format; the next request's history says what the host made of it
     return found if isinstance(found, dict) and found.get("status") not in _UNDER_WAY else None
 
@@ -58,10 +61,10 @@ def refused_as_too_long(status: int, data: bytes) -> bool:
 
 def over(format: str, reply: object) -> bool:
     """Whether the agent is done when it has this reply: it calls no tool, and is not paused."""
-    body = as_sent(reply)
-    if not isinstance(body, dict) or body.get("stop_reason") == _PAUSED:
-        return False
     try:
+        body = as_sent(reply)
+        if not isinstance(body, dict) or body.get("stop_reason") == _PAUSED:
+            return False
         return not any(message.tool_uses for message in codec(format).decode_reply(body).messages)
-    except FormatError:
+    except (FormatError, *_ODD):
         return False

@@ -20,7 +20,7 @@ from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 
-TRUST = "Codex runs a hook only after you trusted it: start codex and look at /hooks."
+TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
 NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 
 

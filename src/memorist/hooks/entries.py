@@ -66,11 +66,19 @@ def with_hooks(text: str, wanted: Mapping[str, object]) -> str:
     return text
 
 
-def without_hooks(text: str) -> str:
-    """The settings without any entry of ours; what becomes empty by that goes too. Raises InputError."""
+def without_hooks(text: str, keep: Sequence[str] = ()) -> str:
+    """The settings without any entry of ours; what becomes empty by that goes too, but for what is to be kept. Raises InputError."""
     for event in _present(text):
-        text = _without(text, event)
+        text = _without(text, event, keep)
     return text
+
+
+def containers(text: str) -> tuple[str, ...]:
+    """What entries of ours go into and is there already, as `hooks`, `hooks.Stop`, `mcpServers`. Raises InputError."""
+    root = parse(text)
+    hooks = root.get("hooks")
+    events = [f"hooks.{name}" for name in (*EVENTS, EACH_TOOL) if hooks is not None and hooks.get(name) is not None]
+    return (*(name for name in ("hooks", "mcpServers") if root.get(name) is not None), *events)
 
 
 def programs(text: str) -> dict[str, str]:
@@ -101,7 +109,7 @@ def _found(text: str) -> list[tuple[str, str, Node, Node, int]]:
     return found
 
 
-def _without(text: str, event: str) -> str:
+def _without(text: str, event: str, keep: Sequence[str] = ()) -> str:
     """Without the entries of one event."""
     while True:
         entry = next((each for each in _found(text) if each[0] == event), None)
@@ -114,15 +122,15 @@ def _without(text: str, event: str) -> str:
         elif len(groups.members) > 1:
             text = removed(text, groups, next(i for i, each in enumerate(groups.members) if each.node is group))
         else:
-            text = _without_member(text, ("hooks", event))
+            text = removed(text, groups, 0) if f"hooks.{event}" in keep else _without_member(text, ("hooks", event), keep)
 
 
-def _without_member(text: str, path: tuple[str, ...]) -> str:
-    """Without the member at the end of a path, and without what becomes empty by that."""
+def _without_member(text: str, path: tuple[str, ...], keep: Sequence[str] = ()) -> str:
+    """Without the member at the end of a path, and without what becomes empty by that, unless it is to be kept."""
     above = parse(text)
     for key in path[:-1]:
         above = above.get(key) or above
-    if len(above.members) == 1 and len(path) > 1:
+    if len(above.members) == 1 and len(path) > 1 and path[0] not in keep:
         return _without_member(text, path[:-1])
     return removed(text, above, next(i for i, each in enumerate(above.members) if each.key == path[-1]))
 
@@ -147,11 +155,11 @@ def with_json_server(text: str, entry: Mapping[str, object]) -> str:
     return replaced(text, there, entry)
 
 
-def without_json_server(text: str) -> str:
+def without_json_server(text: str, keep: Sequence[str] = ()) -> str:
     """Settings without the server, where it is ours. Raises InputError."""
     servers = parse(text).get("mcpServers")
     there = servers.get(SERVER) if servers is not None and isinstance(servers.value, dict) else None
-    return text if there is None or not _our_server(there.value) else _without_member(text, ("mcpServers", SERVER))
+    return text if there is None or not _our_server(there.value) else _without_member(text, ("mcpServers", SERVER), keep)
 
 
 def _our_server(value: object) -> bool:
@@ -178,7 +186,7 @@ def with_toml_server(text: str, program: Program) -> str:
     return made
 
 
-def without_toml_server(text: str) -> str:
+def without_toml_server(text: str, _: Sequence[str] = ()) -> str:
     """Codex's settings without the server, where it is ours. Raises InputError."""
     there = _toml(text).get("mcp_servers", {})
     if not isinstance(there, dict) or SERVER not in there or not _our_server(there[SERVER]):

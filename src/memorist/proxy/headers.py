@@ -64,6 +64,11 @@ def _readable(value: str) -> str:
     return ", ".join(kept) or "identity"
 
 
+def plain(text: str) -> str:
+    """A text as a header may hold it: at most 200 characters, each printable and ASCII."""
+    return "".join(sign if " " <= sign <= "~" else "?" for sign in text[:200])
+
+
 def caller_of(headers: Mapping[str, str], salt: bytes) -> str:
     """A name for whoever holds the key of a request, good for this process only: conversations of different keys are never taken for one."""
     given = "\0".join(headers.get(name, "") for name in _KEYS)

@@ -10,7 +10,7 @@ from memorist.formats.registry import codec
 from memorist.proxy.bodies import Body, read
 from memorist.proxy.lanes import Link
 
-MOST_KEPT = 134_217_728
+MOST_KEPT = 67_108_864
 """Bytes of earlier bodies that are kept. Ours."""
 LIKE = 1_024
 """Bytes with which a body begins that goes on from an earlier one. Ours."""

@@ -1,16 +1,16 @@
 """`memorist hook EVENT`: hands an event of a coding agent to the process behind the hooks, and prints what it answers.
 
-It is started for every event, so that it loads nothing but Python's own modules. Whatever goes wrong, it ends with status 0, prints nothing that is
-not whole, and writes one line into the file of failures: memorist can never stop the agent.
+It is started for every event, so that it loads only modules of Python that are compiled: `socket` and `signal` would load six more. Whatever goes
+wrong, it ends with status 0, prints nothing that is not whole, and writes one line into the file of failures: memorist can never stop the agent.
 """
 
 from __future__ import annotations
 
+import _socket
+import _thread
 import fcntl
 import os
 import select
-import signal
-import socket
 import sys
 import time
 
@@ -68,11 +68,16 @@ def main(arguments: list[str]) -> None:
     asked = None
     try:
         asked = Asked(arguments)
-        signal.signal(signal.SIGALRM, lambda *_: _end(asked, TimeoutError("it did not end by itself")))
-        signal.setitimer(signal.ITIMER_REAL, asked.seconds + LATE_SECONDS)
+        _thread.start_new_thread(_watch, (asked,))
         _print(answer(asked, _input(asked)))
     finally:
         _end(asked, sys.exception())
+
+
+def _watch(asked: Asked) -> None:
+    """End the program when it is late, whatever it waits for."""
+    time.sleep(asked.seconds + LATE_SECONDS)
+    _end(asked, GaveUpError("it did not end by itself"))
 
 
 def _end(asked: Asked | None, error: BaseException | None) -> None:
@@ -144,23 +149,26 @@ def enter(home: str, folder: str) -> None:
 
 def _try(asked: Asked, question: bytes) -> bytes | None:
     """All that is answered; None where nobody is there, and what came until then where it was broken off."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(asked.left)
-        said = b""
-        try:
-            line.connect(wire.SOCKET)
-        except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
-            return None
-        try:
-            line.sendall(question)
-            while part := line.recv(CHUNK):
-                said += part
-                line.settimeout(asked.left)
-        except (ConnectionResetError, BrokenPipeError):
-            return said
-        except TimeoutError:
-            raise GaveUpError(f"no answer within {asked.seconds:g} seconds") from None
+    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    line.settimeout(asked.left)
+    said = b""
+    try:
+        line.connect(wire.SOCKET)
+    except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
+        line.close()
+        return None
+    try:
+        line.sendall(question)
+        while part := line.recv(CHUNK):
+            said += part
+            line.settimeout(asked.left)
+    except (ConnectionResetError, BrokenPipeError):
         return said
+    except TimeoutError:
+        raise GaveUpError(f"no answer within {asked.seconds:g} seconds") from None
+    finally:
+        line.close()
+    return said
 
 
 class Starting:

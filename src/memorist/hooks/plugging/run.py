@@ -1,16 +1,15 @@
 """Putting memorist into an agent's settings and taking it out: each file changes in one step, and what was there comes back.
 
-What a file held before stands in the home folder. Where nobody touched the file since, uninstalling gives back exactly that; else only memorist's own
-entries go.
+memorist's entries are taken out of the text as they were put in. Checksums of a file before and after stand in the home folder, so that uninstalling can
+tell that it gives back what was there; nothing of what the file says does, since settings hold keys.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import difflib
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,6 +19,7 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.hooks import wire
 from memorist.hooks.entries import (
     Program,
+    containers,
     server,
     with_hooks,
     with_json_server,
@@ -43,7 +43,7 @@ class Target(Struct, frozen=True):
     path: Path
     why: str
     put: Callable[[str], str]
-    take: Callable[[str], str]
+    take: Callable[[str, Sequence[str]], str]
     empty: str
 
 
@@ -62,12 +62,19 @@ class Change(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """A file that was changed: what it held before (None: it did not exist) if that is known, and the checksum of what was written."""
+    """A file that was changed."""
 
     path: str
-    known: bool
-    before: str | None
+    before: str
+    """Checksum of what it held; empty where that is not known: it was changed by others between two installations."""
     after: str
+    """Checksum of what was written."""
+    made: bool = False
+    """There was no such file."""
+    blank: str = ""
+    """What it held, where that was nothing but blank space and a pair of braces."""
+    kept: tuple[str, ...] = ()
+    """What was there before for entries to go into (`memorist.hooks.entries.containers`), and stays when it becomes empty."""
 
 
 def _lines(data: bytes | None) -> list[str]:
@@ -121,12 +128,16 @@ class Plugging:
         if before is None:
             return Change(path, None, None)
         record = self.records().get(str(path))
-        if record is not None and record.known and record.after == _sum(before):
-            return Change(path, before, None if record.before is None else base64.b64decode(record.before))
         text = _text(before, path)
-        after = _made(lambda: target.take(text), path)
-        made_by_us = record is not None and record.known and record.before is None
-        return Change(path, before, None if made_by_us and after.decode().strip() in ("", "{}") else after)
+        kept = () if record is None else record.kept
+        after = _made(lambda: target.take(text, kept), path)
+        if record is not None and record.made and after.strip() in (b"", b"{}"):
+            return Change(path, before, None)
+        if record is not None and record.after == _sum(before):
+            for exact in (record.blank.encode(), after, after.removesuffix(b"\n")):
+                if _sum(exact) == record.before:
+                    return Change(path, before, exact)
+        return Change(path, before, after)
 
     def _read(self, target: Target) -> tuple[Path, bytes | None]:
         path = self._files.resolve(target.path)
@@ -150,11 +161,13 @@ class Plugging:
             return
         records = self.records()
         old = records.get(str(change.path))
-        if old is not None and (change.before is None or old.after != _sum(change.before)):
-            old = None if change.before is None else Record(path=str(change.path), known=False, before=None, after="")
-        elif old is None:
-            old = _first(change)
-        records[str(change.path)] = msgspec.structs.replace(old or _first(change), after=_sum(change.after))
+        if old is None or change.before is None:
+            now = _first(change, change.after)
+        elif old.after == _sum(change.before):
+            now = msgspec.structs.replace(old, after=_sum(change.after))
+        else:
+            now = Record(path=str(change.path), before="", after=_sum(change.after))
+        records[str(change.path)] = now
         self._keep(records)
         if change.before is None:
             if not self._files.create(change.path, change.after):
@@ -181,9 +194,13 @@ class Plugging:
         self._files.write(self._path, msgspec.json.encode(list(records.values())))
 
 
-def _first(change: Change) -> Record:
-    before = None if change.before is None else base64.b64encode(change.before).decode()
-    return Record(path=str(change.path), known=True, before=before, after="")
+def _first(change: Change, after: bytes) -> Record:
+    text = (change.before or b"").decode("utf-8", "replace")
+    blank = text if "".join(text.split()) in ("", "{}") else ""
+    kept = () if blank or change.path.suffix != ".json" or not text else containers(text)
+    return Record(
+        path=str(change.path), before=_sum(change.before or b""), after=_sum(after), made=change.before is None, blank=blank, kept=kept
+    )
 
 
 def _text(data: bytes, path: Path) -> str:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
 from memorist.engine import Memorist
-from memorist.errors import MemoristError
+from memorist.errors import FormatError, MemoristError
 from memorist.formats.registry import codec
 from memorist.proxy.folder import folder_of
 from memorist.proxy.lanes import Lane
@@ -42,6 +42,17 @@ Value = TypeVar("Value")
 
 class Failed(Exception):
     """Memorist could not do its part; the message says why in a few words."""
+
+
+def guarded(work: Callable[[], Value]) -> Value:
+    """What `work` gives. Raises Failed for whatever goes wrong in it: the client's bytes go on in any case."""
+    try:
+        return work()
+    except FormatError as error:
+        raise Failed(str(error)) from error
+    except Exception as error:
+        # A client, or memorist, that does what nobody thought of. The message may hold what the conversation says, and is not told.
+        raise Failed(f"{type(error).__name__} in {_where(error)}") from error
 
 
 class Prepared(Struct, frozen=True, eq=False):
@@ -183,6 +194,7 @@ class Conversations:
         session, live.session = live.session, None
         if session is not None:
             live.closing = self._start(self._closed(session))
+            live.closing.add_done_callback(_told)
 
     async def _closed(self, session: Session) -> None:
         async with asyncio.timeout(CLOSE_SECONDS):
@@ -208,14 +220,14 @@ class Conversations:
     def _start(self, work: Coroutine[Any, Any, Value]) -> asyncio.Task[Value]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._tasks.discard)
         return task
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, Failed):
-            log.warning("%s in %s", type(error).__name__, _where(error))
+
+def _told(closing: asyncio.Task[None]) -> None:
+    error = None if closing.cancelled() else closing.exception()
+    if error is not None:
+        log.warning("a conversation could not be closed well: %s in %s", type(error).__name__, _where(error))
 
 
 def calls(format: str, reply: JsonObject) -> bool:

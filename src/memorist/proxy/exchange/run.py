@@ -10,7 +10,7 @@ from msgspec import Struct
 from multidict import CIMultiDict
 
 from memorist.errors import FormatError
-from memorist.proxy.headers import Pairs, towards_client, towards_upstream
+from memorist.proxy.headers import Pairs, plain, towards_client, towards_upstream
 from memorist.proxy.replies import refused_as_too_long, unpacked
 from memorist.proxy.route import Route, address
 from memorist.proxy.taking.run import Taken, Taking
@@ -106,9 +106,9 @@ class Exchange:
     async def _relayed(self, upstream: aiohttp.ClientResponse, taken: Taken | None, begun: bytes = b"") -> web.StreamResponse:
         """Pass the answer on as it comes, and read it on the side."""
         headers = CIMultiDict(towards_client(upstream.headers.items()))
-        headers["x-memorist"] = self.word.encode("ascii", "replace").decode()[:200]
+        headers["x-memorist"] = plain(self.word)
         if taken is not None and taken.prepared is not None:
-            headers["x-memorist-session"] = taken.prepared.session.id.encode("ascii", "replace").decode()
+            headers["x-memorist-session"] = plain(taken.prepared.session.id)
         answer = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
         parts: list[bytes] | None = [] if taken is not None and taken.call is not None and upstream.status < 400 else None
         try:

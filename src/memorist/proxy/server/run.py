@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from memorist.proxy_settings import ProxySettings
 
 BACKLOG = 500
 """Connections that may wait to be taken. Ours."""
+COLLECT = (50_000, 20, 50)
+"""Thresholds of Python's collector: the bodies of requests make many objects and no cycles. Ours."""
 END_SECONDS = 5.0
 """Longest wait for answers that are under way when the proxy is told to stop. Ours."""
 
@@ -68,5 +71,7 @@ async def serve_until_told(open_engine: Callable[[], Memorist], listening: socke
     until = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
+    gc.freeze()  # what was imported stays; a collection that looks through it makes somebody wait
+    gc.set_threshold(*COLLECT)
     async with open_engine() as engine:
         await serve(engine, listening, settings, token=token, until=until)
