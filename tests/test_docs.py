@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import re
 import shlex
@@ -43,14 +44,15 @@ def server() -> Iterator[ScriptedServer]:
     made._http.server_close()  # a test that is skipped never begins it
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # an example leaves its client to the end of the program
 @pytest.mark.parametrize("code", blocks("python"))
 def test_the_python_in_the_documents_runs(code: str, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each block is complete in itself. One with a line `# needs: PACKAGE` is skipped where the package is not; `make test-plugs` has it."""
     needed = re.findall(r"^# needs: (\S+)$", code, re.MULTILINE)
-    for package in needed:
-        pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs` brings it")
     monkeypatch.chdir(tmp_path)
     with server:
+        for package in needed:
+            pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs` brings it")
         for name, url in (("ANTHROPIC", server.url), ("OPENAI", server.openai_url)):
             monkeypatch.setenv(f"{name}_BASE_URL", url)
             monkeypatch.setenv(f"{name}_API_KEY", "none")
@@ -58,6 +60,7 @@ def test_the_python_in_the_documents_runs(code: str, server: ScriptedServer, mon
             subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=100)
         else:
             exec(compile(code, "<document>", "exec"), {"__name__": "__document__"})  # noqa: S102 - the point of the test
+            gc.collect()  # what it left open goes here, and not in a later test
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*_loop.py")), ids=lambda path: path.name)

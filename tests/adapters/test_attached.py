@@ -166,6 +166,11 @@ def test_only_so_many_conversations_stay_open(tmp_path: Path) -> None:
         opened = [event.session for event in told if isinstance(event, SessionOpened)]
         assert opened == ["s0", "s1", "s2", "s3", "s0"]
         held[3].prepare(REQUEST)
+
+        async def closed() -> None:
+            await asyncio.gather(*attached._closing)
+
+        attached.wait(closed)
         assert sum(isinstance(event, SessionClosed) for event in told) == 3
         assert sum(conversation.session is not None for conversation in held) == 2
 
@@ -195,12 +200,13 @@ async def test_a_cancelled_host_leaves_the_engine_whole(tmp_path: Path, monkeypa
 
 def test_a_call_that_never_ends_holds_up_one_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the time limit the host's requests go out at once, until the call has ended."""
-    done = threading.Event()
+    going, done = threading.Event(), threading.Event()
     calls: list[int] = []
     prepare = Session.prepare
 
     async def stuck(self: Session, request: dict[str, Any]) -> dict[str, Any]:
         calls.append(1)
+        going.set()
         await asyncio.to_thread(done.wait)
         return await prepare(self, request)
 
@@ -209,6 +215,7 @@ def test_a_call_that_never_ends_holds_up_one_request_only(tmp_path: Path, monkey
         monkeypatch.setattr(Session, "prepare", stuck)
         monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.1)
         assert conversation.prepare(REQUEST) is REQUEST
+        going.wait()
         assert conversation.prepare(REQUEST) is REQUEST
         assert calls == [1]
         done.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from threading import Event
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -91,13 +92,13 @@ class Conversation:
         self._session: Session | None = None
         self._turn = asyncio.Lock()
         self._told: set[tuple[str, str]] = set()
-        self._late = False
+        self._late: Event | None = None
+        """Set at the end of the call that took longer than anybody waits for."""
 
     @property
     def _stuck(self) -> bool:
         """Whether a call took longer than anybody waits for, and still runs; until it ends all requests go out as they come."""
-        self._late = self._late and self._turn.locked()
-        return self._late
+        return self._late is not None and not self._late.is_set()
 
     @property
     def session(self) -> Session | None:
@@ -227,33 +228,40 @@ class Conversation:
     def _kept(self, point: str, work: Callable[[Session], Awaitable[Result]], instead: Result) -> Result:
         if self._stuck:
             return instead
-        return self._taken(point, self._ground.tried(lambda: self._serial(work), PATIENCE_SECONDS), instead)
+        ended = Event()
+        return self._taken(point, self._ground.tried(lambda: self._serial(work, ended), PATIENCE_SECONDS), instead, ended)
 
     async def _akept(self, point: str, work: Callable[[Session], Awaitable[Result]], instead: Result) -> Result:
         if self._stuck:
             return instead
-        return self._taken(point, await self._ground.atried(lambda: self._serial(work), PATIENCE_SECONDS), instead)
+        ended = Event()
+        return self._taken(point, await self._ground.atried(lambda: self._serial(work, ended), PATIENCE_SECONDS), instead, ended)
 
-    def _taken(self, point: str, outcome: Result | Failure, instead: Result) -> Result:
+    def _taken(self, point: str, outcome: Result | Failure, instead: Result, ended: Event | None = None) -> Result:
         """What came of it. Whatever went wrong, the agent goes on without memorist: a disk, a format that is not known, a defect of ours."""
         if not isinstance(outcome, Failure):
             return outcome
+        if isinstance(outcome.error, TimeoutError):
+            self._late = ended
         self._failed(point, outcome.error)
         return instead
 
-    async def _serial(self, work: Callable[[Session], Awaitable[Result]]) -> Result:
+    async def _serial(self, work: Callable[[Session], Awaitable[Result]], ended: Event | None = None) -> Result:
         """In the engine's thread, after what was called before."""
-        async with self._turn:
-            if self._session is None:
-                self._session = await self._ground.engine.open(
-                    self.id, project=self.project, format=self.format, host=self._host, listener=self._ground.listener
-                )
-            self._ground.used(self)
-            return await work(self._session)
+        try:
+            async with self._turn:
+                if self._session is None:
+                    self._session = await self._ground.engine.open(
+                        self.id, project=self.project, format=self.format, host=self._host, listener=self._ground.listener
+                    )
+                self._ground.used(self)
+                return await work(self._session)
+        finally:
+            if ended is not None:
+                ended.set()
 
     def _failed(self, point: str, error: BaseException) -> None:
         """Tell of it once for each point and kind of error."""
-        self._late = isinstance(error, TimeoutError)
         mark = (point, type(error).__name__)
         if mark in self._told:
             return
