@@ -38,10 +38,10 @@ def blocks(language: str) -> list[pytest.ParameterSet]:
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    """A model for the code in the documents, on this machine."""
+    """A model for the code in the documents, on this machine. Closed also for a block that is skipped."""
     made = ScriptedServer(lambda request: Say(text="A prompt cache keeps what a model has read."))
     yield made
-    made._http.server_close()  # a test that is skipped never begins it
+    made.close()
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # an example leaves its client to the end of the program
