@@ -33,6 +33,7 @@ from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.context.host import HostContext
 from memorist.context.run import Outside
+from memorist.core.recent import Recent
 from memorist.errors import UsageError
 from memorist.events import Listener
 from memorist.flags.run import Flags, Source, file_source
@@ -51,7 +52,7 @@ from memorist.skills.run import SkillSearch, places_of
 from memorist.spend.run import heard
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, SessionLayout
+from memorist.store.layout import Layout, MemoryLayout, SessionLayout
 from memorist.store.opening import open_state
 from memorist.store.state import State
 from memorist.store.uses import totals
@@ -61,9 +62,6 @@ from memorist.team.watch.run import Watcher
 
 FIRST_LOOK_SECONDS = 2.0
 """Longest time that a recorded session waits for the flags, so that its first messages are judged like its last. Ours; a live one never waits."""
-
-MOST_KEPT = 64
-"""Projects, and working folders, of which what was read is kept in memory: those asked for last. One that a session uses lives on with it."""
 
 
 class Memorist:
@@ -106,8 +104,8 @@ class Memorist:
         """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback | Attended] = set()
-        self._memory: dict[str, AutoMemory] = {}
-        self._searches: dict[str, SkillSearch] = {}
+        self._memory = Recent(AutoMemory.close)
+        self._searches: Recent[SkillSearch] = Recent()
         self._state: State | None = None
         self._worker: int | None = None
         """Process of the worker that was started last."""
@@ -200,13 +198,8 @@ class Memorist:
 
     def skills(self, folder: str) -> SkillSearch:
         """The search for skills of a working folder; what it has read is kept for the next session there."""
-        found = self._searches.pop(folder, None)
-        found = self._searches[folder] = found or SkillSearch(
-            places_of(Path(folder), self.environment, self.settings.home), self.settings.skills
-        )
-        if len(self._searches) > MOST_KEPT:
-            del self._searches[next(iter(self._searches))]
-        return found
+        places = places_of(Path(folder), self.environment, self.settings.home)
+        return self._searches.get(folder, lambda: SkillSearch(places, self.settings.skills))
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
@@ -254,7 +247,10 @@ class Memorist:
     def memory(self, project: str) -> AutoMemory:
         """The memory of a project, by any folder of its repository. Raises SettingsError for an unsafe `auto_memory.directory`."""
         where = memory_layout(self.layout, project, self.settings.auto_memory)
-        known = self._memory.pop(str(where.folder), None) or AutoMemory(
+        return self._memory.get(str(where.folder), lambda: self._opened_memory(where, project))
+
+    def _opened_memory(self, where: MemoryLayout, project: str) -> AutoMemory:
+        return AutoMemory(
             where,
             files=self._files,
             clock=self._clock,
@@ -262,10 +258,6 @@ class Memorist:
             used=lambda: {path: Uses(total.used, total.last) for path, total in totals(self.database(), str(where.folder)).items()},
             owner=lambda: remember_project(self._files, where, project),
         )
-        self._memory[str(where.folder)] = known
-        if len(self._memory) > MOST_KEPT:
-            self._memory.pop(next(iter(self._memory))).close()
-        return known
 
     def _team_of(self, project: str, host: Host, tell: Listener) -> Watcher | None:
         """What keeps the team's memories of a session's project alike; None where that is off, or nobody said where they are kept."""
@@ -286,7 +278,7 @@ class Memorist:
         for session in list(self._sessions):
             await session.close()
         self._sessions.clear()
-        for memory in self._memory.values():
+        for memory in self._memory:
             memory.close()
         self._memory.clear()
         self.flags.close()

@@ -9,7 +9,8 @@ import weakref
 from pathlib import Path
 
 from memorist.auto_memory.kinds import Kind
-from memorist.engine import MOST_KEPT, Memorist
+from memorist.core.recent import MOST
+from memorist.engine import Memorist
 from memorist.session import Session
 
 HEAVY = ("anthropic", "dulwich", "email", "http", "jinja2", "numpy", "onnxruntime", "openai", "rich", "xml", "yaml", "zipfile")
@@ -50,10 +51,10 @@ async def test_of_many_projects_only_so_many_are_kept_in_memory(tmp_path: Path) 
     async with Memorist(model="structural", home=tmp_path) as engine:
         first = engine.memory("/srv/p0")
         first.add("Deploy with the script.", kind=Kind.FEEDBACK, name="deploy", description="how to deploy")
-        for number in range(1, MOST_KEPT):
+        for number in range(1, MOST):
             engine.memory(f"/srv/p{number}")
         assert engine.memory("/srv/p0") is first
-        for number in range(1, MOST_KEPT + 1):
+        for number in range(1, MOST + 1):
             engine.memory(f"/srv/p{number}")
         again = engine.memory("/srv/p0")
 
