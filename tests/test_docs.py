@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -35,9 +36,11 @@ def blocks(language: str) -> list[pytest.ParameterSet]:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
-    """A model for the code in the documents, on this machine."""
-    return ScriptedServer(lambda request: Say(text="A prompt cache keeps what a model has read."))
+def server() -> Iterator[ScriptedServer]:
+    """A model for the code in the documents, on this machine; closed where the code is skipped, too."""
+    made = ScriptedServer(lambda request: Say(text="A prompt cache keeps what a model has read."))
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("code", blocks("python"))
