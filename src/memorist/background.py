@@ -18,7 +18,7 @@ from memorist.store.layout import Layout
 START_SECONDS = 1_800.0
 """Time between two starts in one home. A session becomes eligible by hours, so that half an hour is soon."""
 
-MODULE = ("-m", "memorist", "worker", "--once", "--settings-from-stdin")
+MODULE = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
 
 
 def start_worker(settings: Settings, *, files: Files, clock: Clock, environment: Mapping[str, str] | None = None) -> int | None:

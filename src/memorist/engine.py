@@ -62,6 +62,9 @@ from memorist.team.watch.run import Watcher
 FIRST_LOOK_SECONDS = 2.0
 """Longest time that a recorded session waits for the flags, so that its first messages are judged like its last. Ours; a live one never waits."""
 
+MOST_KEPT = 64
+"""Projects, and working folders, of which what was read is kept in memory: those asked for last. One that a session uses lives on with it."""
+
 
 class Memorist:
     """The engine of one process. Holds no conversation itself; any number of sessions may be open at once.
@@ -197,9 +200,13 @@ class Memorist:
 
     def skills(self, folder: str) -> SkillSearch:
         """The search for skills of a working folder; what it has read is kept for the next session there."""
-        if folder not in self._searches:
-            self._searches[folder] = SkillSearch(places_of(Path(folder), self.environment, self.settings.home), self.settings.skills)
-        return self._searches[folder]
+        found = self._searches.pop(folder, None)
+        found = self._searches[folder] = found or SkillSearch(
+            places_of(Path(folder), self.environment, self.settings.home), self.settings.skills
+        )
+        if len(self._searches) > MOST_KEPT:
+            del self._searches[next(iter(self._searches))]
+        return found
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
         """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
@@ -247,16 +254,17 @@ class Memorist:
     def memory(self, project: str) -> AutoMemory:
         """The memory of a project, by any folder of its repository. Raises SettingsError for an unsafe `auto_memory.directory`."""
         where = memory_layout(self.layout, project, self.settings.auto_memory)
-        known = self._memory.get(str(where.folder))
-        if known is None:
-            known = self._memory[str(where.folder)] = AutoMemory(
-                where,
-                files=self._files,
-                clock=self._clock,
-                settings=self.settings.auto_memory,
-                used=lambda: {path: Uses(total.used, total.last) for path, total in totals(self.database(), str(where.folder)).items()},
-                owner=lambda: remember_project(self._files, where, project),
-            )
+        known = self._memory.pop(str(where.folder), None) or AutoMemory(
+            where,
+            files=self._files,
+            clock=self._clock,
+            settings=self.settings.auto_memory,
+            used=lambda: {path: Uses(total.used, total.last) for path, total in totals(self.database(), str(where.folder)).items()},
+            owner=lambda: remember_project(self._files, where, project),
+        )
+        self._memory[str(where.folder)] = known
+        if len(self._memory) > MOST_KEPT:
+            self._memory.pop(next(iter(self._memory))).close()
         return known
 
     def _team_of(self, project: str, host: Host, tell: Listener) -> Watcher | None:

@@ -35,8 +35,8 @@ from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
 from memorist.store.layout import home_name
 
-MOST_OPEN = 128
-"""Sessions kept open. Each holds six files at most, so that these and their databases fit the usual limit of 1,024 files a process."""
+MOST_OPEN = 100
+"""Sessions kept open. Each holds six files at most and its tenant three: a hundred, of a tenant each, fit the usual limit of 1,024 for a process."""
 
 IDLE_SECONDS = 600.0
 """A session that rests so long is closed: longer than the minute or two between the turns of a conversation, and reopening one takes milliseconds."""

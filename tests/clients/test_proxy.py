@@ -20,7 +20,7 @@ from memorist.core.tokens import estimate_text
 from memorist.engine import Memorist
 from memorist.proxy_settings import ProxySettings
 from memorist.settings import Settings
-from memorist.testing import Call, Say, ScriptedServer, Step
+from memorist.testing import Call, Say, ScriptedServer, Step, check_prefix
 from proxy.conftest import RunningProxy
 
 pytestmark = pytest.mark.real_client
@@ -137,6 +137,20 @@ def test_what_a_user_said_to_one_session_is_shown_to_the_next_one_of_the_project
     assert "Add the package left-pad to the shop." in later
     assert "always use pnpm in this repo" in later
     assert "[memorist]" in later
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.covers("IN-3", "CP-18")
+def test_the_providers_cache_serves_an_agent_as_well_through_the_proxy(made: Made, tmp_path: Path) -> None:
+    """While nothing is made smaller each request begins with all of the one before, memories that are shown included."""
+    with ScriptedServer(answers) as server, before(server, tmp_path / "home", 200_000) as proxy:
+        agent = made.before(proxy.url)
+        for words in (RULE, "Part 1: list the numbers.", "Part 2: list the numbers."):
+            agent.ask(words)
+
+    check_prefix(request.body for request in server.received)
+    assert "[memorist]" in said(server.received[-1].body)
+    assert len(server.received) >= 5
 
 
 @pytest.mark.timeout(200)

@@ -220,8 +220,10 @@ def wait_until_ended(process: int) -> None:
 async def test_due_work_is_done_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opening a session starts it, with the settings of this engine and not those of the environment; it does what is due and ends.
 
-    A session of another engine right afterwards starts no second one.
+    A session of another engine right afterwards starts no second one. A file of the working folder that is named like memorist is not taken for it.
     """
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "memorist.py").write_text("raise SystemExit", "utf-8")
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "not-this-one"))
     claude(tmp_path / "user" / ".claude" / "projects" / "shop" / "c1.jsonl", [f"{RULE}."])

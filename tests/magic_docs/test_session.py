@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from memorist.ports import Request
 from memorist.session import Session
 from memorist.settings import Settings
 from memorist.spend.settings import SpendSettings
+from memorist.store.files import DiskFiles, refusal
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Fail, Hang, Many, Say, Step
 
@@ -277,6 +279,30 @@ async def test_what_somebody_else_wrote_meanwhile_stays(project: Path) -> None:
 
     assert "meanwhile" in host.why()
     assert shop.read_text("utf-8") == FRAME + BODY.replace("8080", "9090") + "Mine.\n"
+
+
+@pytest.mark.covers("MD-2", "SF-5")
+async def test_a_full_disk_leaves_the_document_whole_and_it_is_tried_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is told and the old text stands; with room again the next turn brings it up to date."""
+    shop, write = project / "SHOP.md", DiskFiles.write
+
+    def full(self: DiskFiles, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        if path == shop:
+            raise refusal("write", path, OSError(errno.ENOSPC, ""))
+        write(self, path, data, expect=expect)
+
+    host = Host(project, lambda task: edit(shop, "8080", "9090"))
+    session = await host.open()
+    monkeypatch.setattr(DiskFiles, "write", full)
+    await host.turn(session, "Read it", shop)
+    await session._beside._docs._lane.wait(10)
+    monkeypatch.undo()
+    assert "disk is full" in host.why()
+    assert shop.read_text("utf-8") == FRAME + BODY
+    await host.turn(session, "Go on")
+    await session.close()
+
+    assert shop.read_text("utf-8") == FRAME + BODY.replace("8080", "9090")
 
 
 @pytest.mark.covers("MD-2")

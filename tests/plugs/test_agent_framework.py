@@ -29,6 +29,9 @@ from memorist.core.messages import JsonObject
 from memorist.testing.server import ScriptedServer
 from memorist.testing.steps import Say
 
+pytestmark = pytest.mark.timeout(600)
+"""A story makes two hundred requests, on a machine that may be busy."""
+
 
 class Steady(ChatMiddleware):
     """Between two runs the framework changes what it had sent, with memorist and without it: it adds its agent's name to messages of Chat Completions, and

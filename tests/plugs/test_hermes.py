@@ -34,6 +34,7 @@ from plugs.story import (
 pytest.importorskip("run_agent", reason="hermes-agent is not installed; `make test-plugs PLUGS=hermes` brings it")
 
 from hermes_cli import plugins
+from hermes_state import SessionDB
 from plugins.memory import discover_memory_providers
 from run_agent import AIAgent
 from tools.registry import registry
@@ -43,6 +44,9 @@ from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plu
 from memorist.adapters.hermes_shared import Shared, added, wire_of
 from memorist.core.messages import JsonObject
 from memorist.testing.server import ScriptedServer
+
+pytestmark = pytest.mark.timeout(600)
+"""A story makes two hundred requests, on a machine that may be busy."""
 
 MANIFEST = 'name: memorist\nkind: standalone\nversion: "0.1"\ndescription: Memory and context engine\n'
 PLUGIN = "from memorist.adapters.hermes import MemoristMemoryProvider, plugin\nfrom plugs.hermes_given import OPTIONS\n\nregister = plugin(**OPTIONS)\n"
@@ -170,6 +174,27 @@ def test_a_refusal_as_too_long_is_answered_with_a_smaller_history(home: Path, tm
 
     assert "came last" in last
     assert TASK in words(server.received[-1].body)
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_conversation_that_hermes_keeps_in_its_database_stays_one(home: Path, tmp_path: Path, *, in_place: bool) -> None:
+    """Hermes gives a compacted session the same id or another one; memorist has one conversation, which knows the task and its last words."""
+    with ScriptedServer(Reader(30), window=WINDOW) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
+        install(home, {"attached": engine, "project": tmp_path}, WITH | {"compression": {"in_place": in_place}})
+        database = SessionDB(tmp_path / "hermes.db")
+        talk = Conversation(World(server=server, project=tmp_path, attached=engine), "first", session_db=database)
+        assert "came last" in talk.say(TASK)
+        talk.say("Thank you, that is all.")
+        ids = {talk.agent.session_id, "first"}
+        talk.close()
+        database.close()
+
+    assert len(ids) == (1 if in_place else 2)
+    found = list((tmp_path / "home").glob("projects/*/*/transcript.jsonl"))
+    assert [path.parent.name for path in found] == ["first"]
+    assert "that is all" in found[0].read_text("utf-8")
+    assert TASK in words(server.received[-1].body)
+    assert not server.refusals or all("no such path" in each for each in server.refusals)
 
 
 def history(pages: int) -> list[dict[str, Any]]:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import subprocess
 import zlib
 from collections import Counter, defaultdict
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from memorist.bench.sessions_play import Agent, Guest, Size, guests, play
+from memorist.context.look.run import git_state
 from memorist.core.messages import JsonObject
+from memorist.engine import Memorist
 from memorist.formats.memorist_jsonl import read
 from memorist.ports import Request
+from memorist.session import Session
 from memorist.settings import Settings
 from memorist.store.lines import LineFile
 from memorist.tenants import Tenants
 from memorist.testing.scripted import ScriptedModel
-from memorist.testing.steps import Say, Step
+from memorist.testing.steps import Call, Say, Step
 
 SIGN = re.compile(r"zq(t\d+)x(p\d+)qz")
 SIZE = Size(turns=3, page=16_000, pause=0.01)
@@ -97,3 +105,84 @@ def _whole(root: Path, agent: Agent) -> None:
     assert [text for text in texts if agent.guest.id in text] == agent.said
     assert calls == results
     assert len(calls) == agent.size.turns
+
+
+class Thief:
+    """A model that, when it is asked to keep memories, first asks for a file of somebody else."""
+
+    def __init__(self, wanted: Path) -> None:
+        self.wanted = wanted
+        self.model = ScriptedModel(self._next, name="scripted:m")
+
+    def _next(self, request: Request) -> Step:
+        asked = "stolen" in msgspec.json.encode(request.body).decode()
+        return Say(text="Nothing to keep.") if asked else Call(name="Read", input={"file_path": str(self.wanted)}, id="stolen")
+
+    @property
+    def saw(self) -> bool:
+        return any(b"their secret plan" in msgspec.json.encode(request.body) for request in self.model.requests)
+
+
+async def _turn(session: Session) -> None:
+    said = [{"role": "user", "content": "Could you run the slow tests as well when you touch the parser? It broke twice."}]
+    await session.prepare(
+        {"model": "m", "max_tokens": 1000, "messages": said, "tools": [{"name": "Read", "input_schema": {"type": "object"}}]}
+    )
+    await session.observe(
+        {"role": "assistant", "content": [{"type": "text", "text": "Yes."}], "usage": {"input_tokens": 20, "output_tokens": 1}}
+    )
+    await session.end_turn()
+
+
+@pytest.mark.covers("SF-2")
+async def test_extraction_cannot_be_talked_into_reading_another_tenants_files(tmp_path: Path) -> None:
+    """What a tenant says steers the fork that keeps memories; alone on a machine it may read, among tenants it may not."""
+    other = tmp_path / "homes" / "bob" / "projects" / "plan.md"
+    other.parent.mkdir(parents=True)
+    other.write_text("their secret plan")
+    alone, among = Thief(other), Thief(other)
+    async with Memorist(home=tmp_path / "own", model=alone.model, settings=Settings()) as engine:
+        await _turn(await engine.open("s", project=str(tmp_path / "shop")))
+    async with (
+        Tenants(tmp_path / "homes", settings=Settings(), model=among.model) as tenants,
+        tenants.session("alice", "s", project="shop") as session,
+    ):
+        await _turn(session)
+
+    assert alone.saw
+    assert len(among.model.requests) >= 2
+    assert not among.saw
+
+
+async def test_what_is_closed_later_is_closed_in_nobodys_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variables of the task that used a session last, or needed its place, do not reach what closes it."""
+    name: ContextVar[str] = ContextVar("user", default="nobody")
+    seen: list[str] = []
+
+    async def use(tenants: Tenants, user: str) -> None:
+        name.set(user)
+        async with tenants.session(user, "s") as session:
+            end = session.close
+
+            async def noted() -> None:
+                seen.append(name.get())
+                await end()
+
+            monkeypatch.setattr(session, "close", noted)
+
+    async with Tenants(tmp_path, settings=Settings(), most_open=1) as tenants:
+        for user in ("alice", "bob", "carol"):
+            await asyncio.create_task(use(tenants, user))
+
+    assert seen == ["nobody"] * 3
+
+
+def test_git_is_asked_as_the_tenant(tmp_path: Path) -> None:
+    """The name that a snapshot of a repository tells is that of the home, not of whoever runs the process."""
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    (tmp_path / ".gitconfig").write_text("[user]\nname = Alice\n")
+
+    state = git_state(tmp_path, {**os.environ, "HOME": str(tmp_path)})
+
+    assert state is not None
+    assert state.user == "Alice"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -34,6 +34,14 @@ _TEXT_KEYS = ("result", "output")
 """Keys under which ADK puts the result of a tool that gave no object, in this order."""
 
 
+class Result(NamedTuple):
+    """A result as it stands on the wire, the part it came from, and the id that ADK gave it."""
+
+    item: JsonObject
+    part: types.Part
+    id: str | None
+
+
 class Contents:
     """The contents of one request with their wire items."""
 
@@ -42,7 +50,7 @@ class Contents:
         """Ids of calls that have no result yet, by the name of the tool."""
         self._count = 0
         self._called: dict[str, str] = {}
-        self._results: dict[str, tuple[JsonObject, types.Part]] = {}
+        self._results: dict[str, Result] = {}
         self.originals: Originals[types.Content] = Originals((content, list(self.items_of(content))) for content in contents)
 
     def items_of(self, content: types.Content) -> Iterator[JsonObject]:
@@ -53,7 +61,7 @@ class Contents:
         parts: list[JsonObject] = []
         for part in content.parts or ():
             if part.function_response is not None:
-                yield self._result(part)
+                yield self._result(part, part.function_response)
             elif (shown := _part(part)) is not None:
                 parts.append(shown)
         if parts:
@@ -81,19 +89,17 @@ class Contents:
         self._called[id] = name
         return call_of(id, name, call.args)
 
-    def _result(self, part: types.Part) -> JsonObject:
-        response = part.function_response
+    def _result(self, part: types.Part, response: types.FunctionResponse) -> JsonObject:
         name = response.name or ""
         waiting = self._waiting[name]
-        id = response.id if response.id or not waiting else waiting[0]
+        id = response.id or (waiting[0] if waiting else f"result_{len(self._results) + 1}_of_{name}")
         if id in waiting:
             waiting.remove(id)
-        id = id or f"result_{len(self._results) + 1}_of_{name}"
         media = [media_part(each.inline_data.mime_type or "", each.inline_data.data) for each in response.parts or () if each.inline_data]
         said = _response_text(response.response)
         item = result_item(id, content_of([text_part(said), *media]) if media else said)
         self._called.setdefault(id, name)
-        self._results[id] = (item, part)
+        self._results[id] = Result(item, part, response.id)
         return item
 
     def back(self, sent: Sequence[Any]) -> list[types.Content]:
@@ -116,10 +122,10 @@ class Contents:
     def _result_part(self, item: JsonObject) -> types.Part:
         id = str(item.get("tool_call_id"))
         known = self._results.get(id)
-        if known is not None and known[0] == item:
-            return known[1]
-        host = None if known is None else known[1].function_response.id
-        response = types.FunctionResponse(id=host, name=self._called.get(id, ""), response={"result": text_of(item.get("content"))})
+        if known is not None and known.item == item:
+            return known.part
+        given = None if known is None else known.id
+        response = types.FunctionResponse(id=given, name=self._called.get(id, ""), response={"result": text_of(item.get("content"))})
         return types.Part(function_response=response)
 
     def reply(self, response: LlmResponse) -> JsonObject:
@@ -129,7 +135,8 @@ class Contents:
         if used is not None:
             output = (used.candidates_token_count or 0) + (used.thoughts_token_count or 0)
             usage = usage_of(prompt=used.prompt_token_count, output=output, cached=used.cached_content_token_count)
-        return reply_of([*self.items_of(response.content), assistant_item([])], usage, response.model_version or "")
+        said = [] if response.content is None else self.items_of(response.content)
+        return reply_of([*said, assistant_item([])], usage, response.model_version or "")
 
 
 def _part(part: types.Part) -> JsonObject | None:

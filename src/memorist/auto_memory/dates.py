@@ -14,6 +14,8 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
+from memorist.core.later import late_pattern
+
 _DAYS = {"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6}
 _CHINESE_DAYS = dict(zip("一二三四五六日天", (*range(7), 6), strict=True))
 _NUMBERS = {
@@ -46,10 +48,10 @@ _WEEKDAY = "(?:" + "|".join(_DAYS) + ")"
 _CHINESE_NUMBER = r"(?:\d{1,4}|十[一二]?|[一二两三四五六七八九])"
 _WEEK = r"(?:周|星期|礼拜)"
 
-_QUOTED = re.compile(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」")
-_BEHIND_DATE = re.compile(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(|（)$")
+_QUOTED = late_pattern(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」")
+_BEHIND_DATE = late_pattern(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(|（)$")
 
-_ENGLISH = re.compile(
+_ENGLISH = late_pattern(
     rf"""\b(?:
       (?P<after>the\ day\ after\ tomorrow|day\ after\ tomorrow)
     | (?P<before>the\ day\ before\ yesterday|day\ before\ yesterday)
@@ -63,7 +65,7 @@ _ENGLISH = re.compile(
     )(?![\w-])""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CHINESE = re.compile(
+_CHINESE = late_pattern(
     rf"""(?P<near>大后天|(?<![以之今然最随])后天(?!天)|明天|今天|昨天|大前天|(?<![以之])前天(?!天))
     | (?P<which>下下|下个?|这个?|本|上个?){_WEEK}(?P<weekday>[一二三四五六日天])(?![一-鿿]?期)
     | (?P<count>{_CHINESE_NUMBER})(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之后|以后|后)(?!端|台)

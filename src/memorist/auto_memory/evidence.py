@@ -10,6 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from memorist.auto_memory.own_words import own_words
+from memorist.core.later import late_pattern
 from memorist.core.messages import Message, Origin, Text
 from memorist.formats.harness import typed_text
 
@@ -33,9 +34,9 @@ _EMPTY = frozenset(
     )
 )
 """Words that say nothing of what is meant."""
-_SENTENCE = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
-_ADDRESS = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|[\w.+-]+@[\w-]+\.\w+", re.IGNORECASE)
-_FILE = re.compile(r"[\w-]+\.(?:md|py|js|ts|go|rs|toml|ya?ml|json|txt|sh|cfg|ini|sql|html|css|lock)", re.IGNORECASE)
+_SENTENCE = late_pattern(r"[.!?;](?=\s|$)|[。！？；\n]")
+_ADDRESS = late_pattern(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|[\w.+-]+@[\w-]+\.\w+", re.IGNORECASE)
+_FILE = late_pattern(r"[\w-]+\.(?:md|py|js|ts|go|rs|toml|ya?ml|json|txt|sh|cfg|ini|sql|html|css|lock)", re.IGNORECASE)
 _OUTSIDE = frozenset({Origin.TOOL, Origin.AGENT, Origin.NOTIFICATION})
 
 

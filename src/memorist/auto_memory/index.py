@@ -7,16 +7,16 @@ somebody else wrote for a file stays. Every other line (headings, remarks of the
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.manifest import DAY, Head
+from memorist.core.later import late_pattern
 
-_POINTER = re.compile(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>|.+?\.md|[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
-_BRACKETED = re.compile(r"[\s()]")
+_POINTER = late_pattern(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>|.+?\.md|[^)\s]+)\)\s*(?:(?:—|–|-|:)\s*(?P<hook>.*))?$")
+_BRACKETED = late_pattern(r"[\s()]")
 _MARK = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
 """Recency halves in this time; a memory that was used last month still counts more than one that never was."""

@@ -18,6 +18,7 @@ from memorist.auto_memory.said_prose import LONG_MESSAGE, LONGEST_SENTENCE, Sent
 from memorist.auto_memory.said_vetoes import asks, asks_politely, is_of_one_task, is_unfit, quotes_another
 from memorist.auto_memory.said_words import ORDER, PLACE, VERB, after_lead_in
 from memorist.auto_memory.saying import Act, Saying
+from memorist.core.later import late_pattern
 from memorist.core.messages import Message, Origin, Text
 from memorist.formats.harness import typed_text
 
@@ -29,32 +30,32 @@ _REMEMBERS = (*said_english.REMEMBERS, *said_chinese.REMEMBERS, *said_others.REM
 _CORRECTIONS = (*said_english.CORRECTIONS, *said_chinese.CORRECTIONS)
 _RULES = (*said_english.RULES, *said_chinese.RULES, *said_others.RULES)
 
-_COMMAND = re.compile(r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL)
-_MEMORY_LINE = re.compile(r"#[ \t]?(?P<text>[^\s#!\d][^\n]{8,400})\s*\Z")
-_REFUSAL = re.compile(
+_COMMAND = late_pattern(r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL)
+_MEMORY_LINE = late_pattern(r"#[ \t]?(?P<text>[^\s#!\d][^\n]{8,400})\s*\Z")
+_REFUSAL = late_pattern(
     r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how .{1,30})|incorrect|不对|错了"
     r"|不是|不行)\s*[,.!:;–—，。！：-]+\s*",
     re.IGNORECASE,
 )
-_THAT = re.compile(
+_THAT = late_pattern(
     r"(?:please |also |and |you )*(?:remember|keep in mind|don['’]?t forget|note|memori[sz]e) (?:that|this|it)(?: please"
     r"| as .{1,40}| for .{1,40})?\s*[.!]*"
     r"|(?:请|帮我|你)*(?:记住|记一下|别忘了)(?:这一?点|这个|了)?[。！!]*",
     re.IGNORECASE,
 )
-_DURABLE = re.compile(
+_DURABLE = late_pattern(
     rf"\b(?:always|never(?! (?:been|had|did|done|seen|was|got|\w+ed)\b)|ever|everywhere|for everything|every time|in general"
     rf"|generally|(?:in|across) (?:this|our|all|the whole) {PLACE}|we (?:only )?(?:use|test|write|deploy)"
     rf"|our \w+ (?:returns?|uses?|is|are|has|have)|(?:leads|owns|is responsible for|is in charge of))\b|统一|一律|从来|永远"
     rf"|所有|每次|都用|项目里?(?:都|不|要求)",
     re.IGNORECASE,
 )
-_FROM_NOW = re.compile(
+_FROM_NOW = late_pattern(
     r"(?:from now on|going forward|in future|remember|(?:my|our|house|ground) rules|keep in mind|以后|今后|记住|规则)[^:：]{0,60}[:：]\s*$",
     re.IGNORECASE,
 )
-_TASK = re.compile(rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)", re.IGNORECASE)
-_ORDERS = re.compile(rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必须|一律|统一|所有|用|每)", re.IGNORECASE)
+_TASK = late_pattern(rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)", re.IGNORECASE)
+_ORDERS = late_pattern(rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必须|一律|统一|所有|用|每)", re.IGNORECASE)
 
 
 class Said(Struct, frozen=True):

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
+
 LONGEST_SENTENCE = 400
 """Characters. Nobody states a rule for later in a longer sentence; what is longer is a description or something pasted."""
 
@@ -19,18 +21,18 @@ LONG_MESSAGE = 1_200
 HIDDEN = "\ue000"
 """Stands for each character of a quotation, so that its words trigger nothing and every place stays where it was."""
 
-_PASTED_LINE = re.compile(
+_PASTED_LINE = late_pattern(
     r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|\$\s|(?:PS|C:)[^ ]*>|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
     |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|
     (?:\w+\.)*\w*(?:Error|Exception):)""",
     re.VERBOSE,
 )
-_CODE_LINE = re.compile(
+_CODE_LINE = late_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|function|public|if \()\b.*[(){}=:]"
 )
-_BULLET = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
-_PASTE_AHEAD = re.compile(
+_BULLET = late_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
+_HEADING = late_pattern(r"\s{0,3}#{1,6}\s")
+_PASTE_AHEAD = late_pattern(
     r"\b(?:says?|said|wrote|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|feedback|comments?|review"
     r"|email|spec|plan|prompt"
     r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|(?:如下|原文|日志|报错|文档"
@@ -38,8 +40,8 @@ _PASTE_AHEAD = re.compile(
     r"|message from (?:another|an|the other) (?:agent|bot)",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)[.!?](?=[\s\"”’)]|$)|[。！？]")
-_QUOTED = re.compile(
+_END = late_pattern(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)[.!?](?=[\s\"”’)]|$)|[。！？]")
+_QUOTED = late_pattern(
     r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
     r"|『[^』\n]{1,300}』|《[^》\n]{1,300}》"
     r"|‘[^’\n]{1,300}’(?!\w)|(?<![\w'])'[^'\n]{1,300}'(?!\w)"

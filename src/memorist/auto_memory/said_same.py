@@ -15,17 +15,18 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.said_words import VERB
+from memorist.core.later import late_pattern
 
 ALIKE = 0.5
 """The least share of content words two texts have in common, over those they have together, for one to be worth a look."""
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"`[^`\s]+`|[぀-ヿ㐀-䶿一-鿿]|[^\W_](?:[\w'’]|[-./\\:@#=+~&%](?=[\w/]))*[+#]*|[-./\\~@#$%&*+<>=|^_]+[\w*./\\=-]*[\w*/]"
     r"|[-<>=!/\\*+#@&|^~$%_]{1,8}|[,.;:!?…—–。，；：！？]|[^\s\"'`“”‘’«»„「」『』]"
 )
 _LONG = 5
 """Letters of a word that no short form (`won't`, `dont`) stands for."""
-_CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿]")
+_CJK = late_pattern(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
 _POLITE = frozenset(["please", "pls", "kindly", "请", "吧"])
 _ARTICLES = frozenset(["a", "an", "the"])
@@ -38,11 +39,11 @@ _NEGATIONS = frozenset(
     ["not", "no", "never", "nor", "neither", "without", "none", "cannot", "nothing", "nobody", "不", "别", "没", "无", "勿", "非"]
 )
 _SHORT_FORMS = (
-    (re.compile(r"\b(?:can['’]t|cannot|can not)\b", re.IGNORECASE), "can not"),
-    (re.compile(r"\b(?:won['’]t)\b", re.IGNORECASE), "will not"),
-    (re.compile(r"\b(do|does|did|is|are|was|were|should|would|could|must|has|have|had)n['’]t\b", re.IGNORECASE), r"\1 not"),
-    (re.compile(r"\bdont\b", re.IGNORECASE), "do not"),
-    (re.compile(r"\b(i|you|we|they)['’](ve|re|ll|d|m)\b", re.IGNORECASE), r"\1 '\2"),
+    (late_pattern(r"\b(?:can['’]t|cannot|can not)\b", re.IGNORECASE), "can not"),
+    (late_pattern(r"\b(?:won['’]t)\b", re.IGNORECASE), "will not"),
+    (late_pattern(r"\b(do|does|did|is|are|was|were|should|would|could|must|has|have|had)n['’]t\b", re.IGNORECASE), r"\1 not"),
+    (late_pattern(r"\bdont\b", re.IGNORECASE), "do not"),
+    (late_pattern(r"\b(i|you|we|they)['’](ve|re|ll|d|m)\b", re.IGNORECASE), r"\1 '\2"),
 )
 _NOT_PLURAL = frozenset(
     re.findall(
@@ -53,12 +54,12 @@ _NOT_PLURAL = frozenset(
         """,
     )
 )
-_SEQUENCE = re.compile(
+_SEQUENCE = late_pattern(
     r"\b(?:then|first|before|after|order|sequence|precede\w*|follow\w*|over|than|from|to|into|vs|versus|instead|rather)\b|先"
     r"|再|然后|之前|之后|而不是|到",
     re.IGNORECASE,
 )
-_ORDERING = re.compile(VERB + r"\Z")
+_ORDERING = late_pattern(VERB + r"\Z")
 
 
 class Nearest(Struct, frozen=True):

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from memorist.auto_memory.said import Said
+from memorist.core.later import late_pattern
 
 SLUG_LENGTH = 60
 """Characters of a name at most."""
@@ -35,8 +36,8 @@ _STOP = frozenset(
         """,
     )
 )
-_WORD = re.compile(r"[^\W_]+")
-_SPACELESS = re.compile(r"[぀-ヿ㐀-䶿一-鿿]+")
+_WORD = late_pattern(r"[^\W_]+")
+_SPACELESS = late_pattern(r"[぀-ヿ㐀-䶿一-鿿]+")
 
 
 def titled(said: Said) -> tuple[str, str]:

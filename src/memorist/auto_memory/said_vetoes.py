@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.said_prose import HIDDEN
+from memorist.core.later import late_pattern
 
-_QUESTION = re.compile(
+_QUESTION = late_pattern(
     r"""[?？]["”’)\s]*$|^(?:should|shall|do|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
     |why|what|how|who|where|which|when\ (?:do|does|did|is|are|should)
     |isn['’]t|aren['’]t|don['’]t\ (?:you|we|i)|doesn['’]t|didn['’]t|wouldn['’]t|shouldn['’]t|couldn['’]t|if\ (?:we|i
@@ -18,14 +19,14 @@ _QUESTION = re.compile(
     |not\ sure)\b|(?:吗|呢|么)[？?。]?$|^(?:为什么|怎么|要不要|是不是|是否|能不能|如果|假如|要是|也许|可能)|(?:怎么办|你觉得)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_POLITE = re.compile(
+_POLITE = late_pattern(
     r"how (?:many times|often) do i (?:have|need) to\b|(?:can|could|would|will) you (?:please |also |kindly )*(?:try to )?"
     r"(?:remember|always|never|stop|keep in mind|bear in mind|make a note|note|forget|save|add|memori[sz]e"
     r"|delete|remove|store|combine|put|from now on|in future|use)\b|(?:from now on|going forward|in (?:the )?future),? "
     r"(?:can|could|would|will) you\b",
     re.IGNORECASE,
 )
-_THIRD = re.compile(
+_THIRD = late_pattern(
     r"""(?<!['’])\b(?!(?:to|not|don|please|or|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
     |always|never|and|also)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
     |suggests?|suggested|insists?|argues?|states?|stated)\b|\baccording\ to\b|\b(?:he|she|they)\s(?:want|wants|wanted
@@ -34,23 +35,23 @@ _THIRD = re.compile(
     + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)",
     re.IGNORECASE | re.VERBOSE,
 )
-_SECRET = re.compile(
+_SECRET = late_pattern(
     r"\b(?:pass ?word|passwd|pass ?phrase|pin|api[ _-]?key|access[ _-]?key|secret(?: key)?|token|credentials?)\b[^.]{0,30}?"
     r"(?:\bis\b|\bare\b|[:=])"
     r"|(?:密码|口令|密钥|令牌)[^。]{0,10}?(?:是|为|[:：=])|\b(?:sk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}",
     re.IGNORECASE,
 )
-_JUDGEMENT = re.compile(
+_JUDGEMENT = late_pattern(
     r"\b(?:lazy|stupid|idiots?|incompetent|moron|dumb|useless|clueless|unreliable|annoying|terrible|an ass|toxic|arrogant"
     r"|a jerk|jerk|sloppy|slacker|never (?:answers|listens|replies|delivers)"
     r"|can['’]t code|bad at)\b|拖延|懒|笨|蠢|不靠谱|没用|白痴|废物|差劲|推卸|甩锅|自大|讨人厌",
     re.IGNORECASE,
 )
-_PERSON = re.compile(
+_PERSON = late_pattern(
     r"\b(?:he|she|they|(?-i:[A-Z][a-z]+)) (?:is|are|was|always|never|keeps?|tends?)\b|[小老]?[一-龥]{1,3}(?:总是|很|太|真|一直|是个)",
     re.IGNORECASE,
 )
-_KNOWN = re.compile(
+_KNOWN = late_pattern(
     r"""\b(?:is|are|lives?|located|defined|implemented|declared|found|sits?)\ (?:in|at|under|inside)\ (?:the\ )?
     (?:file\ )?[`\ue000]?(?:[\w.-]+/)+[\w.-]*|\b(?:is|are|lives?|located|defined|implemented)\ (?:in|at|under)\ [\w-]+\.\w{1,4}\b
     |\b(?:was|were|got|has\ been|have\ been)\ (?:fixed|changed|added|merged|introduced|removed|renamed|committed|reverted)\ (?:in|by|with|on)\b
@@ -58,19 +59,19 @@ _KNOWN = re.compile(
     |from)\ (?:the\ )?(?:CLAUDE|AGENTS|CONTRIBUTING)\.md""",
     re.IGNORECASE | re.VERBOSE,
 )
-_RECIPE = re.compile(
+_RECIPE = late_pattern(
     r"\bto (?:fix|work around|get around|resolve|repair|unbreak) (?!up\b)|\bthe (?:fix|workaround|solution|root cause) (?:is"
     r"|was)\b|\bfix(?:es|ed) (?:the|this|that|it) by\b|解决办法|修复方法|规避方法",
     re.IGNORECASE,
 )
-_PASSING = re.compile(
+_PASSING = late_pattern(
     r"""\b(?:is|are|['’]s|['’]re)\ (?:currently\ |now\ |still\ |again\ )?(?:broken|down|failing|red|green|running
     |building|deploying|stuck|blocked|flaky|slow)\b|\bright\ now\b|\bat\ the\ moment\b|\bfor\ (?:now|today)\b|\bas\ of\ today\b
     |\bin\ the\ middle\ of\b|\bwe\ (?:still\ )?(?:have|need)\ to\ (?:do|finish|fix)\b|\bsteps?\ \d|\b(?:next
     |last)\ step\b|\bI['’]ve\ (?:just|already)\b|\bwe['’]re\ (?:now\ )?on\ (?:branch|the)\b|目前|暂时|现在(?!开始|起|用)|这会儿|刚才(?!说)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_TASK_NAMED = re.compile(
+_TASK_NAMED = late_pattern(
     r"""\b(?:this|that|these|those|the\ (?:other|above|current|last|previous|following))\ (?:\w+\ )?(?:functions?
     |files?|lines?|tests?|branch(?:es)?|endpoints?|methods?|class(?:es)?|button|page|component|pr|prs|commits?|step
     |bug|error|time|one|issue|change|changes|script
@@ -84,7 +85,7 @@ _TASK_NAMED = re.compile(
     |函数|方法|分支|接口|页面|按钮|测试|变量)|帮我(?:实现|加|改一?下|做|写一?个|修|看|处理)|加一下|改一下|这里|这一?次|这段|这行""",
     re.IGNORECASE | re.VERBOSE,
 )
-_TASK_WIDE = re.compile(
+_TASK_WIDE = late_pattern(
     r"""(?<!from\ )\bhere\b|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
     |just\ once|once|(?:option|variant|step|version|approach)\ \w{1,2}|the\ (?:first|second|third|former|latter|other
     |current|new|old)(?:\ \w+)?|this|these|those|it\ instead|now|yet|already|until|unless\ it)\s*(?:[.,!;]|$|\band\b|\bplease\b|\binstead\b)
@@ -98,7 +99,7 @@ _TASK_WIDE = re.compile(
 )
 
 
-_PROGRAM = re.compile(
+_PROGRAM = late_pattern(
     r"""\b(?:rows?|tokens?|passwords?|ports?|endpoints?|requests?|responses?|columns?|sockets?|users?(?!-)|inputs?|null|javascript\ disabled
     |timeouts?|retries|payloads?|sessions?\ cookies?)\b
     |\bin\ the\ [\w-]+\ (?:file|function|class|method|module|component|table|page|form|handler)\b

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from memorist.core.later import late_pattern
+
 _VERBS = """
     add address adhere allow annotate answer apply archive ask assert assign assume attach avoid back batch begin branch break bring build bump call
     capture cast catch change check choose cite clean clear close collect combine comment commit communicate compare compile compress configure
@@ -52,7 +54,7 @@ FUTURE = (
 )
 """Says that what comes holds from now on."""
 
-_LEAD_IN = re.compile(
+_LEAD_IN = late_pattern(
     r"(?:(?:ok|okay|k|yes|yeah|yep|yup|sure|good|great|great work|good work|nice|nice work|cool|perfect|thanks|thank you|thx"
     r"|alright|right|exactly"
     r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more thing|one thing|another thing"
@@ -60,7 +62,7 @@ _LEAD_IN = re.compile(
     r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)(?:\s*[,.:;!–—-]+\s*|\s+))+",
     re.IGNORECASE,
 )
-_LEAD_IN_CHINESE = re.compile(
+_LEAD_IN_CHINESE = late_pattern(
     r"(?:好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后)[，,。！!、：:\s]*(?=\S)"
 )
 

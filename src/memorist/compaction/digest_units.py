@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.core.messages import SHOWN_ANEW, JsonObject, Message, Origin, Text, Thinking, ToolResult, ToolUse
 from memorist.session_memory.actions import Action, Changes, Plans, PlansOne, Reads, Runs, action_of
 from memorist.session_memory.paths import relative
@@ -31,10 +32,10 @@ PARAGRAPH_LINES = 5
 _NUMBER_DIGITS = 9
 _CHANGES_LIMIT = 40
 _TITLE_COMMAND = 60
-_NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
-_LONG_NUMBER = re.compile(r"^ *\d{5}", re.MULTILINE)
-_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_NUMBERED = late_pattern(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
+_LONG_NUMBER = late_pattern(r"^ *\d{5}", re.MULTILINE)
+_REMINDER = late_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_ANSI = late_pattern(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATCH_START = "*** Begin Patch"
 
 

@@ -6,9 +6,10 @@ than its splitting. No name and no word has a blank in it, so nothing is lost at
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import chain
+
+from memorist.core.later import late_pattern
 
 RUN = 6
 """Words or signs in a row that count as said before."""
@@ -19,19 +20,19 @@ KNOWN_CHARACTERS = 400_000
 KNOWN_LENGTH = 1_000
 """Characters of a word above which it is not remembered: it hardly comes again."""
 
-_NAME = re.compile(
+_NAME = late_pattern(
     r"https?://[^\s\"'`<>()\[\]{},;]+"
     r"|[~.]{0,2}/?[A-Za-z0-9_@$-]+(?:(?:/|\.|::|->)[A-Za-z0-9_@$-]+)+"
     r"|[A-Za-z_$][A-Za-z0-9_$]*|\d[0-9A-Za-z_-]*"
 )
-_SHAPED = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|\w\.[A-Za-z_]\w")
-_PLAIN = re.compile(r"[^A-Za-z0-9_]*[A-Za-z]?[a-z]*[^A-Za-z0-9_/.:>-]*")
+_SHAPED = late_pattern(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|\w\.[A-Za-z_]\w")
+_PLAIN = late_pattern(r"[^A-Za-z0-9_]*[A-Za-z]?[a-z]*[^A-Za-z0-9_/.:>-]*")
 """A word without capitals inside it, between signs: most of all words, and never a name."""
 
 _SHORTEST = 4
 _LONGEST = 200
-_SIGN = re.compile(r"\w+|[^\w\s]")
-_NUMBER = re.compile(r"\d+")
+_SIGN = late_pattern(r"\w+|[^\w\s]")
+_NUMBER = late_pattern(r"\d+")
 
 Run = int
 """A run of words as its hash: a history has tens of thousands of runs, and numbers take a third of the room and of the time of tuples. That two

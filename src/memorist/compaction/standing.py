@@ -17,6 +17,7 @@ from memorist.compaction.conversation import Conversation
 from memorist.compaction.full import is_restored
 from memorist.compaction.groups import MARKER_ID
 from memorist.compaction.result import Outcome, Unchanged
+from memorist.core.later import late_pattern
 from memorist.core.messages import Message, Origin, Text, ToolResult
 from memorist.core.tokens import estimate_message
 
@@ -28,7 +29,7 @@ SHARE = 4
 
 _INSTRUCTING = ("system", "developer")
 
-_STATE = re.compile(
+_STATE = late_pattern(
     r"\s*(?:<(model_switch|context_window|personality_spec|skills_instructions|permissions instructions|collaboration_mode|environments_instructions|"
     r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# agents\.md instructions))",
     re.IGNORECASE,

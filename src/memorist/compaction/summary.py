@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
+
 FINISHED = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
 """Stop reasons of the three wire formats that say that the model came to its end."""
 
@@ -31,39 +33,41 @@ LONGEST = 200_000
 LINE_PIECE = 4_000
 """Characters of a line that are looked at together; keeps the check linear on hostile text."""
 
-_ANALYSIS_TAG = re.compile(r"<(/?)analysis>", re.IGNORECASE)
-_SUMMARY_TAG = re.compile(r"<(/?)summary>", re.IGNORECASE)
-_LOOSE_TAG = re.compile(r"</?(?:analysis|summary)>", re.IGNORECASE)
-_ERROR = re.compile(
+_ANALYSIS_TAG = late_pattern(r"<(/?)analysis>", re.IGNORECASE)
+_SUMMARY_TAG = late_pattern(r"<(/?)summary>", re.IGNORECASE)
+_LOOSE_TAG = late_pattern(r"</?(?:analysis|summary)>", re.IGNORECASE)
+_ERROR = late_pattern(
     r"\s*(?:api error|error[: ]\s*\d{3}|error:|prompt is too long|request (?:timed out|was aborted|too large)|(?:connection|internal server|rate limit) "
     r"error|overloaded|credit balance|\{\s*\"(?:type\"\s*:\s*\"error|error)\")",
     re.IGNORECASE,
 )
-_NO_TOOLS = re.compile(
+_NO_TOOLS = late_pattern(
     r"\b(?:do not|don['’]t|never|must not|may not|cannot|not allowed to|without|no)\b[^.\n]{0,16}"
     r"\b(?:call(?:s|ing)?|us(?:e|ing)|invok(?:e|ing)|run(?:ning)?)\s+(?:any\s+|more\s+|further\s+|the\s+|other\s+)*tools?\b"
     r"|\bno\s+(?:more\s+|further\s+)?tool (?:calls?|use)\b|\btools? (?:is|are) (?:switched off|disabled|forbidden|not (?:available|allowed))"
     r"|\b(?:respond|answer|reply)(?:ing)? (?:with|in) (?:plain )?text only\b",
     re.IGNORECASE,
 )
-_TURN = re.compile(r"\s*(?:\*\*)?[\[<(]?(?:user|human)[\])>]?(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>\S.*)", re.IGNORECASE)
-_LISTED_TURN = re.compile(r"\s*(?:[-*>]|\d+[.)])\s*(?:\*\*)?(?:user|human)(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>[\"“„«].*)", re.IGNORECASE)
-_TAGGED = re.compile(r"<(user|human)>(?P<words>.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_SAYS = re.compile(
+_TURN = late_pattern(r"\s*(?:\*\*)?[\[<(]?(?:user|human)[\])>]?(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>\S.*)", re.IGNORECASE)
+_LISTED_TURN = late_pattern(
+    r"\s*(?:[-*>]|\d+[.)])\s*(?:\*\*)?(?:user|human)(?:\*\*)?\s*:\s*(?:\*\*)?\s*(?P<words>[\"“„«].*)", re.IGNORECASE
+)
+_TAGGED = late_pattern(r"<(user|human)>(?P<words>.*?)</\1>", re.IGNORECASE | re.DOTALL)
+_SAYS = late_pattern(
     r"\b(?:user|human)(?:['’]s)?\b[^\n]{0,80}?\b(?:said|says|saying|asked|asks|wrote|writes|told|request(?:ed|s|)|message|words|approv\w+|confirm\w+|"
     r"agree[ds]?|replied|answer(?:ed|s)?|instruct\w+|state[ds]?|insist\w+|order(?:ed|s)?|allow(?:ed|s)?|want(?:ed|s)?)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»\n]+)[\"”“»]")
-_USER_SECTION = re.compile(
+_QUOTED = late_pattern(r"[\"“„«]([^\"“”„«»\n]+)[\"”“»]")
+_USER_SECTION = late_pattern(
     r"^(?:#+\s*)?(?:\*\*)?6\.\s*(?:\*\*)?(?:all\s+)?(?:the\s+)?user(?:['’]s)?\s+(?:messages|requests|words|turns)\b[^\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_LATER_SECTION = re.compile(r"^(?:#+\s*)?(?:\*\*)?[789]\.\s*(?:\*\*)?(?:pending|current|next|optional)\b", re.IGNORECASE | re.MULTILINE)
-_SENTENCES = re.compile(r"(?<=[.:;])\s+|\n\s*\n|\n- ")
-_ABOUT_THE_ANSWER = re.compile(r"(?=(?:\S+\s+){4})(?s:.)*\b(?:tools?|answer|hand-over|request|instructions)\b", re.IGNORECASE)
-_BLANKS = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
-_SEVERED = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
+_LATER_SECTION = late_pattern(r"^(?:#+\s*)?(?:\*\*)?[789]\.\s*(?:\*\*)?(?:pending|current|next|optional)\b", re.IGNORECASE | re.MULTILINE)
+_SENTENCES = late_pattern(r"(?<=[.:;])\s+|\n\s*\n|\n- ")
+_ABOUT_THE_ANSWER = late_pattern(r"(?=(?:\S+\s+){4})(?s:.)*\b(?:tools?|answer|hand-over|request|instructions)\b", re.IGNORECASE)
+_BLANKS = late_pattern(r"\n[ \t]*\n(?:[ \t]*\n)+")
+_SEVERED = late_pattern(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 
 
 class Unusable(Struct, frozen=True):

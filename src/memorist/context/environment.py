@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
+from memorist.core.markup import escaped, quoted
 from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 
@@ -95,7 +95,7 @@ def _places(places: Sequence[Place]) -> list[str]:
     lines = ["  <environments>"]
     for number, place in enumerate(places):
         primary = ' primary="true"' if number == 0 else ""
-        lines.append(f"    <environment id={quoteattr(place.name or str(number + 1))}{primary}>")
+        lines.append(f"    <environment id={quoted(place.name or str(number + 1))}{primary}>")
         lines += [*_place(place, "      "), "    </environment>"]
     return [*lines, "  </environments>"]
 
@@ -109,7 +109,7 @@ def _values(*pairs: tuple[str, str], indent: str = "  ") -> list[str]:
 
 
 def _escaped(value: str) -> str:
-    return escape(" ".join(visible(value).split()))
+    return escaped(" ".join(visible(value).split()))
 
 
 def _network(network: Network | None) -> list[str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from xml.sax.saxutils import quoteattr
 
 from memorist.context.rows import TABLE, Row
 from memorist.context.settings import Family
+from memorist.core.markup import inside_quotes
 from memorist.core.messages import Origin, Role
 from memorist.core.template import names, render
 from memorist.errors import InputError
@@ -47,7 +47,7 @@ def wrap(kind: Row, text: str, values: Mapping[str, str] | None = None) -> str:
 def _one_line(value: str, kind: Row) -> str:
     """A value that cannot end its tag: no line ends, no angle brackets; inside quotes no quotes."""
     line = " ".join(value.split())
-    return quoteattr(line, {'"': "&quot;"})[1:-1] if kind.opening.startswith("<") else line.replace("<", "&lt;")
+    return inside_quotes(line) if kind.opening.startswith("<") else line.replace("<", "&lt;")
 
 
 def contained(text: str, kind: Row) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import yaml
 from msgspec import Struct
+
+from memorist.core.yaml_text import read_yaml, write_yaml
 
 MAX_HEADER = 65_536
 """Longest header in characters that is read as one; a real one has a few hundred."""
@@ -23,8 +24,6 @@ _ENDS = ("---", "...")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?=\s|$)(.*)", re.DOTALL)
 _PLAIN_LINE = re.compile(r"""([A-Za-z_][A-Za-z0-9_.-]{0,127}): +(?![-?:,\[\]{}#&*!|>'"%@`])([!-~](?:[ -~]*[!-~])?) *\n?""")
 """A line whose value YAML takes as it stands, but for `: `, ` #` and a colon at its end."""
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-"""Gives every scalar as the text that stands there: no date, number or `yes` is guessed. The C reader where the library has it."""
 
 
 class Entry(Struct, frozen=True):
@@ -110,8 +109,7 @@ def with_values(front: FrontMatter | None, values: dict[str, Any]) -> FrontMatte
 
 
 def _dumped(key: str, value: object) -> str:
-    text: str = yaml.safe_dump({key: value}, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=False)
-    return text
+    return write_yaml({key: value})
 
 
 def _read(lines: list[str]) -> FrontMatter:
@@ -120,9 +118,9 @@ def _read(lines: list[str]) -> FrontMatter:
         return quick
     entries = _entries(lines)
     try:
-        found = _LOADER("".join(lines)).get_single_data()
+        found = read_yaml("".join(lines))
         problem = "" if isinstance(found, dict) or found is None else "the header is no list of keys"
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except ValueError as error:
         found, problem = None, f"the header is no valid YAML: {_first_line(error)}"
     values = {key: value for key, value in found.items() if isinstance(key, str)} if isinstance(found, dict) else {}
     return FrontMatter(entries, values | _plain(entries, values), problem)

@@ -12,14 +12,15 @@ from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.dream.lines import told_apart
 
-_LINK = re.compile(
+_LINK = late_pattern(
     r"(?<![!\\])(?:\[\[(?P<name>[^\[\]|\n]{1,200})(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\]"
     r"|\[(?P<text>[^\[\]\n]{1,200})\]\((?P<path>[^()\s]{1,200}\.md)\))"
 )
-_CODE = re.compile(r"`[^`\n]*`")
-_ONLY = re.compile(r"\s*(?:[-*+]\s+)?(?:see(?:\s+also)?:?\s+)?\0(?:(?:\s*,\s*|\s+and\s+)\0)*[.;]?\s*", re.IGNORECASE)
+_CODE = late_pattern(r"`[^`\n]*`")
+_ONLY = late_pattern(r"\s*(?:[-*+]\s+)?(?:see(?:\s+also)?:?\s+)?\0(?:(?:\s*,\s*|\s+and\s+)\0)*[.;]?\s*", re.IGNORECASE)
 
 
 class Links(Struct, frozen=True, kw_only=True):

@@ -16,16 +16,17 @@ from memorist.auto_memory.dates import absolute
 from memorist.auto_memory.evidence import plain, words
 from memorist.auto_memory.kinds import ABOUT_THE_PERSON, Trust
 from memorist.auto_memory.topic import OWN_KEY, Topic
+from memorist.core.later import late_pattern
 from memorist.dream.lines import told_apart
 
-_CODE = re.compile(r"(`[^`]*`)")
-_MARK = re.compile(r"^[-*+]\s+")
-_PLEASE = re.compile(r"^(?:[Pp]lease|[Pp]ls|[Kk]indly),?\s+(?=[a-z])")
-_SHORT = re.compile(r"\b(do|does|did|is|are|was|were|should|would|could|must|has|have|had)n't\b", re.IGNORECASE)
+_CODE = late_pattern(r"(`[^`]*`)")
+_MARK = late_pattern(r"^[-*+]\s+")
+_PLEASE = late_pattern(r"^(?:[Pp]lease|[Pp]ls|[Kk]indly),?\s+(?=[a-z])")
+_SHORT = late_pattern(r"\b(do|does|did|is|are|was|were|should|would|could|must|has|have|had)n't\b", re.IGNORECASE)
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 _NUMBERED = re.compile(r"(?P<base>.+)-(?:[2-9]|[1-9]\d{1,2})\.md")
 _OWN = frozenset({"name", "description", "type", "metadata", "modified", "pinned", OWN_KEY})
-_POINTING = re.compile(
+_POINTING = late_pattern(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|now|soon|currently|recently|lately|tonight|this (?:morning|afternoon|evening|time)|at the moment"
     r"|these days|so far|yet|still|already|just)\b|现在|目前|最近|刚",
     re.IGNORECASE,

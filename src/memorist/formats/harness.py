@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memorist.core.later import late_pattern
 from memorist.core.messages import Origin
 
 _PARTS: dict[str, Origin] = {
@@ -96,16 +97,16 @@ _LEAD_LENGTH = 80
 _NESTING_LIMIT = 8
 """Closing tags looked at for one opening; keeps the search linear on hostile text."""
 
-_OPENING = re.compile(r"(?:^|(?<=>))[ \t]*<(" + "|".join(map(re.escape, _PARTS)) + r")(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
-_CLOSING = re.compile("</(?:" + "|".join(map(re.escape, _PARTS)) + ")>", re.IGNORECASE)
-_WHOLE = re.compile(r"\s*<(" + "|".join(map(re.escape, _WHOLES)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>", re.IGNORECASE)
-_IMAGE_LABEL = re.compile(r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE)
-_INTERRUPTED = re.compile(r"\s*\[request interrupted by user[^\]\n]{0,40}\]", re.IGNORECASE)
-_HOOK = re.compile(
+_OPENING = late_pattern(r"(?:^|(?<=>))[ \t]*<(" + "|".join(map(re.escape, _PARTS)) + r")(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
+_CLOSING = late_pattern("</(?:" + "|".join(map(re.escape, _PARTS)) + ")>", re.IGNORECASE)
+_WHOLE = late_pattern(r"\s*<(" + "|".join(map(re.escape, _WHOLES)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>", re.IGNORECASE)
+_IMAGE_LABEL = late_pattern(r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE)
+_INTERRUPTED = late_pattern(r"\s*\[request interrupted by user[^\]\n]{0,40}\]", re.IGNORECASE)
+_HOOK = late_pattern(
     r"\s*[A-Z][A-Za-z]{2,30}(?::[^\s:]{1,80})? hook (?:success|additional context|feedback|blocking error|stopped)[^\n:]{0,80}:"
 )
-_COMMAND_TAG = re.compile(r"\s*<command-(name|message|args|contents)>(.*?)</command-\1>", re.IGNORECASE | re.DOTALL)
-_TYPED_TAG = re.compile(r"\s*<(bash-input|user-memory-input)>(.*?)</\1>\s*\Z", re.IGNORECASE | re.DOTALL)
+_COMMAND_TAG = late_pattern(r"\s*<command-(name|message|args|contents)>(.*?)</command-\1>", re.IGNORECASE | re.DOTALL)
+_TYPED_TAG = late_pattern(r"\s*<(bash-input|user-memory-input)>(.*?)</\1>\s*\Z", re.IGNORECASE | re.DOTALL)
 _TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
 
 

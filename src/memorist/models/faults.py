@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.core.messages import JsonObject
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 
@@ -36,7 +37,7 @@ _STATUS_OF_TYPE = {
 """Status by error type, for errors that come inside a stream (Anthropic's and OpenAI's error pages)."""
 
 _LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length"})
-_LONG_WORDS = re.compile(
+_LONG_WORDS = late_pattern(
     r"prompt is too long|exceeds? (the |your )?(model'?s? )?(available |maximum |configured )?(context|input token)"
     r"|maximum context length|context (window|length|limit) (is |was )?exceeded|exceeds? (the )?context (limit|window|size|length)"
     r"|input tokens exceed|input is too long|too many (input )?tokens in|token count.{0,40}exceeds the maximum",

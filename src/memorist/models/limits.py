@@ -7,13 +7,13 @@ report them. Headers that cannot be read say nothing.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.models.faults import Allowance, Fault
 
 REFUSALS = frozenset({429, 529})
@@ -59,8 +59,8 @@ def news_of_fault(model: str, fault: Fault) -> RateNews | None:
     return RateNews(model=model, status=fault.status, retry_after=fault.retry_after, allowances=fault.allowances)
 
 
-_REMAINING = re.compile(r"anthropic-ratelimit-(?P<anthropic>[a-z-]+)-remaining|x-ratelimit-remaining-(?P<openai>[a-z_-]+)")
-_UNIFIED = re.compile(r"anthropic-ratelimit-unified-(?P<window>[a-z0-9]+)-utilization")
+_REMAINING = late_pattern(r"anthropic-ratelimit-(?P<anthropic>[a-z-]+)-remaining|x-ratelimit-remaining-(?P<openai>[a-z_-]+)")
+_UNIFIED = late_pattern(r"anthropic-ratelimit-unified-(?P<window>[a-z0-9]+)-utilization")
 
 
 def read_allowances(headers: Mapping[str, str], now: float) -> tuple[Allowance, ...]:
@@ -103,7 +103,7 @@ def _number(text: str) -> float | None:
 _EPOCH = 1_000_000_000.0
 """A plain number from here on is a time since the epoch (2001), below it a wait: no limit is reset after 31 years."""
 
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
+_DURATION = late_pattern(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 
 

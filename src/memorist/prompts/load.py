@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from memorist.errors import UsageError
 
@@ -14,7 +14,7 @@ def load(name: str) -> str:
 
     Raises UsageError when there is no such prompt.
     """
-    path = files("memorist.prompts").joinpath(*f"{name}.md".split("/"))
+    path = Path(__file__).parent.joinpath(*f"{name}.md".split("/"))
     try:
         return path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:

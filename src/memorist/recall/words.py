@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memorist.core.later import late_pattern
 from memorist.recall.lexicon import BASE_FORMS
 from memorist.recall.stem import KNOWN_WORDS, stem
 
@@ -22,12 +23,12 @@ _UNSPACED = (
 )
 """Thai, Lao, Burmese, Khmer, kana, bopomofo, Chinese characters, Hangul."""
 
-_RUN = re.compile(rf"([{_UNSPACED}]+)|([^\W_]+(?:[_./:\\-]+[^\W_]+)*)")
-_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
-_PIECE = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SEGMENT = re.compile(r"[./:\\]+")
-_MARK = re.compile("[\u0300-\u036f]")
+_RUN = late_pattern(rf"([{_UNSPACED}]+)|([^\W_]+(?:[_./:\\-]+[^\W_]+)*)")
+_UNSPACED_RUN = late_pattern(f"[{_UNSPACED}]+")
+_PIECE = late_pattern(r"[^\W_]+")
+_HUMP = late_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEGMENT = late_pattern(r"[./:\\]+")
+_MARK = late_pattern("[\u0300-\u036f]")
 
 
 def words(text: str) -> Iterator[tuple[str, str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct
+
+from memorist.core.later import late_pattern
 
 OPENING = "<oai-mem-citation>"
 CLOSING = "</oai-mem-citation>"
@@ -17,8 +18,8 @@ IDS = 256
 
 _ID_LENGTH = 200
 _PART = "(?s)<{name}>(.*?)(?:</{name}>|\\Z)"
-_ENTRIES = re.compile(_PART.format(name="citation_entries"))
-_IDS = tuple(re.compile(_PART.format(name=name)) for name in ("rollout_ids", "thread_ids"))
+_ENTRIES = late_pattern(_PART.format(name="citation_entries"))
+_IDS = tuple(late_pattern(_PART.format(name=name)) for name in ("rollout_ids", "thread_ids"))
 
 
 class Citation(Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.sections_work import CORRECTS
 
 
@@ -31,7 +32,7 @@ READ = 2_000
 ASIDE = 14
 """Words of the longest question or addition that belongs to what is under way."""
 
-_BARE = re.compile(r"/[\w:-]+|!.*|Read the output file to retrieve the result: \S+|Continue from where you left off\.", re.DOTALL)
+_BARE = late_pattern(r"/[\w:-]+|!.*|Read the output file to retrieve the result: \S+|Continue from where you left off\.", re.DOTALL)
 """The last two are put in by Claude Code in the person's name."""
 _GO_WORDS = frozenset(
     re.findall(
@@ -42,17 +43,17 @@ _GO_WORDS = frozenset(
         ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送""",
     )
 )
-_SHIPS = re.compile(r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE)
-_PRAISES = re.compile(
+_SHIPS = late_pattern(r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE)
+_PRAISES = late_pattern(
     r"(?:ok(?:ay)?,? |yes,? |yeah,? |ah,? |oh,? )?(?:thanks|thank you|thx|ty\b|perfect|great|awesome|nice|excellent|amazing|brilliant|lovely"
     r"|(?:it|that|this|everything|all)(?: now)? works\b|works\b|looks (?:good|great|fine|right)|lgtm|love it|well done"
     r"|good (?:job|work|catch)|谢谢|多谢|很好|完美|太好了|可以了|没问题了)",
     re.IGNORECASE,
 )
-_DOUBTS = re.compile(
+_DOUBTS = late_pattern(
     r"\b(?:but|however|except|although|still|not|n['’]t|fails?|failing|broken|error|wrong)\b|但|不过|还是|没有|不行", re.IGNORECASE
 )
-_WRONG = re.compile(
+_WRONG = late_pattern(
     r"(?:oops|hmm+|huh|ugh|argh|sorry|umm?)?[,.! ]*(?:(?:it|this|that|which|still) (?:is |was |does |did |has )?(?:still )?(?:not|n['’]t|broken|wrong"
     r"|fails?|failing)|(?:it|this|that) (?:doesn|didn|isn|wasn|hasn|won|can)['’]?t\b|not (?:what|right|working|quite|like)"
     r"|you['’]?(?:ve| have) (?:just )?\w+ the wrong"
@@ -61,9 +62,9 @@ _WRONG = re.compile(
     r"|(?:不对|错了|不是这样|还是不行|没用)",
     re.IGNORECASE,
 )
-_WRONG_THEN = re.compile(r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE)
+_WRONG_THEN = late_pattern(r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE)
 """What makes a correction of a sentence that only tells what was done."""
-_JOINS = re.compile(
+_JOINS = late_pattern(
     r"(?:and|also|but|so|then|now|plus|additionally|in add\w+|something else|another thing|one more|anything else|while (?:we|you)['’]?re|next"
     r"|once done|after that|what about|how about|ok|okay|yes|yeah|yep|yup|instead|actually|for (?:this|that)|the same|same for"
     r"|this|that|these|those|it|they|why|what['’]?s"
@@ -71,10 +72,10 @@ _JOINS = re.compile(
     r"|can (?:you|we) also|另外|还有|然后|接着|顺便|为什么)(?![\w-])",
     re.IGNORECASE,
 )
-_REQUESTS = re.compile(r"(?:can|could|would|will) you (?!also\b)|please ", re.IGNORECASE)
+_REQUESTS = late_pattern(r"(?:can|could|would|will) you (?!also\b)|please ", re.IGNORECASE)
 """A request in the form of a question."""
-_WORD = re.compile(r"[\w'’]+|[\u4e00-\u9fff]")
-_LINK = re.compile(r"https?://\S+")
+_WORD = late_pattern(r"[\w'’]+|[\u4e00-\u9fff]")
+_LINK = late_pattern(r"https?://\S+")
 
 
 def act_of(text: str, *, first: bool) -> Act:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, groupby, islice
 
-import yaml
 from msgspec import Struct
 
+from memorist.core.yaml_text import write_yaml
 from memorist.rollouts.merging import key_of
 from memorist.rollouts.places import place
 from memorist.safety.data import neutralise
@@ -113,7 +113,7 @@ def _draft(where: str, commands: Sequence[str], sessions: Mapping[str, str], pat
     title = " ".join(next(iter(sessions.values())).split())[:120] or "A procedure"
     name = name_from(title)
     about = f"Draft, found by rule: what {len(sessions)} sessions in {where} did alike ({title})."
-    head = yaml.safe_dump({"name": name, "description": _clean(about), DRAFT: True}, sort_keys=False, allow_unicode=True, width=10_000)
+    head = write_yaml({"name": name, "description": _clean(about), DRAFT: True})
     lines = [STRUCTURAL_MARK, f"# {title}", "", "A draft from past sessions: check it before you rely on it.", "", "## Steps", ""]
     lines += [f"{at}. `{command}`" for at, command in enumerate(commands, 1)]
     lines += ["", "## Where it comes from", "", *(f"- {paths.get(thread, thread)}: {said}" for thread, said in sorted(sessions.items()))]

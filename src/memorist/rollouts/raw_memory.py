@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.front_matter import Document, join, split, with_values
+from memorist.core.later import late_pattern
 from memorist.rollouts.one_line import line
 
 Outcome = Literal["success", "partial", "uncertain", "fail"]
@@ -91,12 +92,12 @@ SECTIONS = {
 }
 """The four lists of a task, by field, in their order."""
 
-_TASK = re.compile(r"#{1,6}\s*task\b\s*\d*\s*[:.–—-]*\s*(.*)", re.IGNORECASE)
-_KEY = re.compile(r"(?:[-*]\s+)?\**(task|task_group|task_outcome|outcome|scope|cwd|keywords)\**\s*:(?:\s+|$|\*)(.*)", re.IGNORECASE)
-_ENTRY = re.compile(r"(?:[-*•]|\d{1,3}[.)])\s+(.*)")
-_MARK = re.compile(r"\[([^\]\[]{1,200})\]\s*(.*)")
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_NOT_POINTER = re.compile(r"[^\w .,:#/@+-]")
+_TASK = late_pattern(r"#{1,6}\s*task\b\s*\d*\s*[:.–—-]*\s*(.*)", re.IGNORECASE)
+_KEY = late_pattern(r"(?:[-*]\s+)?\**(task|task_group|task_outcome|outcome|scope|cwd|keywords)\**\s*:(?:\s+|$|\*)(.*)", re.IGNORECASE)
+_ENTRY = late_pattern(r"(?:[-*•]|\d{1,3}[.)])\s+(.*)")
+_MARK = late_pattern(r"\[([^\]\[]{1,200})\]\s*(.*)")
+_DAY = late_pattern(r"\d{4}-\d{2}-\d{2}")
+_NOT_POINTER = late_pattern(r"[^\w .,:#/@+-]")
 _TITLES = {title.casefold(): field for field, title in SECTIONS.items()}
 _OTHER_TITLES = {"user preferences": "preferences", "reference": "references"} | {field: field for field in SECTIONS}
 _OUTCOME_WORDS: dict[str, Outcome] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.safety.hidden import hidden
 
 _LOOKALIKES = str.maketrans(
@@ -58,7 +59,7 @@ def _folded(character: str) -> str:
     return plain.translate(_LOOKALIKES)
 
 
-_SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ .\-_*|/]{1,3}){7,}[^\W_](?![^\W_])")
+_SPACED = late_pattern(r"(?<![^\W_])(?:[^\W_][ .\-_*|/]{1,3}){7,}[^\W_](?![^\W_])")
 
 
 def spaced_out(folded: Folded) -> list[tuple[tuple[int, int], str]]:
@@ -66,14 +67,14 @@ def spaced_out(folded: Folded) -> list[tuple[tuple[int, int], str]]:
     return [(folded.span(*found.span()), re.sub(r"[\W_]+", "", found[0])) for found in _SPACED.finditer(folded.text)]
 
 
-_HEX = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}[ :]?){16,}")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-_ESCAPED = re.compile(
+_HEX = late_pattern(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}[ :]?){16,}")
+_BASE64 = late_pattern(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_ESCAPED = late_pattern(
     r"(?:%[0-9A-Fa-f]{2}[\w .,!]{0,20}){6,}|(?:&#x?[0-9A-Fa-f]{2,6};[\w .,!]{0,20}){6,}|(?:\\(?:u00|x)[0-9A-Fa-f]{2}[\w .,!]{0,20}){6,}"
 )
 _MARKS = ("%", "&#", "\\")
 """One of them begins every escape."""
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|\\(?:u00|x)([0-9A-Fa-f]{2})")
+_ESCAPE = late_pattern(r"%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|\\(?:u00|x)([0-9A-Fa-f]{2})")
 _LEAST_PRINTABLE = 0.9
 _LEAST_DECODED = 12
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from memorist.core.later import late_pattern
+
 _VERBS_TEXT = """
     abort accept add adopt agree allow alert analyse analyze answer append apply approve ask assign assume attach avoid back be begin block browse build
     bump call cancel change check choose clean clear click clone close collect combine commit compare compile complete configure confirm connect consider
@@ -29,7 +31,7 @@ _VERBS = frozenset(_VERBS_TEXT.split())
 _OPENERS_TEXT = """please kindly just then now next first second finally also and but so instead always never only simply again later otherwise therefore
     hereby immediately important note warning caution rule reminder todo tip hint instruction"""
 _OPENERS = frozenset(_OPENERS_TEXT.split())
-_PHRASES = re.compile(
+_PHRASES = late_pattern(
     r"\b(?:do not|don[’']?t|does not need to|never|always|make sure|be sure to|be careful|remember to|take care|feel free to|under no circumstances"
     r"|(?:you|we|agents?|assistants?|models?|the (?:agent|assistant|model|ai|reader|developer|user)|everyone|everybody|nobody|no one|one|developers?"
     r"|contributors?) (?:must|should|shall|need to|needs to|have to|has to|are to|is to|ought to|may not|may only|cannot|can not|can[’']t|had better"
@@ -42,17 +44,17 @@ _PHRASES = re.compile(
     r"|no (?:committing|pushing|merging|deploying|editing|using|mocking)\b)",
     re.IGNORECASE,
 )  # fmt: skip
-_WEAK = re.compile(r"\b(?:never|always)\b", re.IGNORECASE)
-_BOUNDARY = re.compile(
+_WEAK = late_pattern(r"\b(?:never|always)\b", re.IGNORECASE)
+_BOUNDARY = late_pattern(
     r"[.!?;:\n,—–。！？；：，]+|\s-\s|\s\(|\b(?:and|then|but|to) (?=(?:do not|don't|never|always|please)\b)", re.IGNORECASE
 )
 _CLAUSE_LOOKED_AT = 200
-_WORD = re.compile(r"[A-Za-z][A-Za-z’'-]*")
+_WORD = late_pattern(r"[A-Za-z][A-Za-z’'-]*")
 _NOT_AFTER_TEXT = """is are was were has have had will would can could may might does did of fails failed fail passes passed takes took works worked
     shows showed says said time times results result files requests output outputs errors error coverage status"""
 _NOT_AFTER = frozenset(_NOT_AFTER_TEXT.split())
 """Words after a verb's form that show it to be a noun: "Build fails", "Use of", "Test coverage"."""
-_CHINESE = re.compile(
+_CHINESE = late_pattern(
     r"请(?!求|问|假|客|愿|帖)|务必|必须|应该|应当|不应|(?<!不)需要|不要|不得|不许|不准|禁止|切勿|请勿|严禁|不可(?!能|以|用|见|靠|变)|总是|始终|永远不|一定要|记得|记住|确保|避免|优先(?:使用|选)|改用"
     r"|不能(?:使用|提交|修改|删除|直接|把|在)|(?<![特区分级类个识性差鉴辨告])别(?![人的名称处墅扭致具])|尽量|只能|只允许|忽略|无视|执行(?:以下|下列|此)|使用前先"
 )

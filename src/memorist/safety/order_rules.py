@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memorist.core.later import late_pattern
+
 _PEOPLE = r"(?:user|human|person|owner|operator|administrator|admin|developer|customer|anyone|anybody)"
 _AGENT = r"(?:ais?|a\.i\.|llms?|(?:large )?language models?|(?:ai|llm|coding|autonomous|automated) (?:agents?|assistants?|models?|systems?)|chatbots?|gpt|claude|codex|copilot|gemini)"
 _SECRETS = (
@@ -93,7 +95,7 @@ class Sign(NamedTuple):
 
 
 _GAP = r"[\s,*_\"'`-]{1,4}+"
-_BRACKETED = re.compile(r"\[[^\]]*\]|(?P<gap> )(?P<optional>\?)?")
+_BRACKETED = late_pattern(r"\[[^\]]*\]|(?P<gap> )(?P<optional>\?)?")
 
 
 def _signs(rows: tuple[tuple[str, str, str], ...], *, words: bool) -> tuple[Sign, ...]:
@@ -101,8 +103,8 @@ def _signs(rows: tuple[tuple[str, str, str], ...], *, words: bool) -> tuple[Sign
         Sign(
             rule,
             tuple(hint for hint in hints.split() if hint),
-            re.compile(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else f"(?:{_GAP}){found['optional'] or ''}", pattern), re.MULTILINE),
-            re.compile(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else "", pattern.replace(r"\b", ""))) if words and rule != "exfiltrate" else None,
+            late_pattern(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else f"(?:{_GAP}){found['optional'] or ''}", pattern), re.MULTILINE),
+            late_pattern(_BRACKETED.sub(lambda found: found[0] if not found["gap"] else "", pattern.replace(r"\b", ""))) if words and rule != "exfiltrate" else None,
         )
         for rule, hints, pattern in rows
     )  # fmt: skip

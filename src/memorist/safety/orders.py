@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memorist.core.later import late_pattern
 from memorist.safety.finding import Finding, apart
 from memorist.safety.folding import Folded, decoded, fold, spaced_out
 from memorist.safety.hidden import spelled
@@ -34,8 +35,8 @@ def planted(text: str) -> tuple[Finding, ...]:
     return apart(_planted(text, _DEPTH))
 
 
-_LEADING = re.compile(r"^[ \t]*(?:[>|#*-]+[ \t]*)+", re.MULTILINE)
-_PARTED = re.compile(r"(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9+/_-]{2,}={0,2}")
+_LEADING = late_pattern(r"^[ \t]*(?:[>|#*-]+[ \t]*)+", re.MULTILINE)
+_PARTED = late_pattern(r"(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9+/_-]{2,}={0,2}")
 
 
 def signs_of_orders(text: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterator
 
+from memorist.core.later import late_pattern
 from memorist.safety.finding import Finding
 from memorist.safety.secret_formats import EDGE
 from memorist.safety.secret_values import MARK, is_no_value, is_password, is_random, is_uuid, stands_for_a_secret
@@ -28,7 +29,7 @@ _VALUE = (
     r"""(?:\\?"(?P<double>[^"\n]{8,256})|\\?'(?P<single>[^'\n]{8,256})|\\?`(?P<back>[^`\n]{8,256})"""
     r"""|(?P<bare>(?:[^\s"'`,;<>(){}\[\]|&，。；、\\]{1,64}+|&(?![\w.-]{1,40}=)|\\(?![nrt"'])){1,4}+))"""
 )
-_ASSIGNED = re.compile(
+_ASSIGNED = late_pattern(
     r"(?:[_.-]?(?:access|key|base|value|string|str|prod|production|dev|development|staging|live|test|raw|plain|text|b64|base64|v?\d{1,3})){0,3}"
     r"""(?:\\?["'`\])]){0,3}[ \t]{0,16}"""
     r"""(?P<sep>(?::[ \t]*[A-Za-z][\w\[\]|.?]{0,40}[ \t]*)?={1,3}>?|:=?|[：＝]|>"""
@@ -38,34 +39,34 @@ _ASSIGNED = re.compile(
 )
 """What follows a key: the rest of its name, a separator as in code, JSON, YAML, XML, shells and prose, and a value."""
 _REST = {
-    "double": re.compile(r'[^"\n]*+'),
-    "single": re.compile(r"[^'\n]*+"),
-    "back": re.compile(r"[^`\n]*+"),
-    "bare": re.compile(r"""(?:[^\s"'`,;<>(){}\[\]|&，。；、\\]|&(?![\w.-]{1,40}=)|\\(?![nrt"']))*+"""),
+    "double": late_pattern(r'[^"\n]*+'),
+    "single": late_pattern(r"[^'\n]*+"),
+    "back": late_pattern(r"[^`\n]*+"),
+    "bare": late_pattern(r"""(?:[^\s"'`,;<>(){}\[\]|&，。；、\\]|&(?![\w.-]{1,40}=)|\\(?![nrt"']))*+"""),
 }
-_OPTION = re.compile(r"(?:^|\s)--?[\w-]*\Z")
+_OPTION = late_pattern(r"(?:^|\s)--?[\w-]*\Z")
 _NAME_LOOKED_AT = 40
 """Characters before a key's word that may belong to its name."""
 _PUBLIC = "public"
-_MEMBER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.\w*[A-Z]?[a-z]{4}\w*\Z")
+_MEMBER = late_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.\w*[A-Z]?[a-z]{4}\w*\Z")
 """A name with a dot and a word in it, bare: code that speaks of a value."""
 
-_URL = re.compile(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?=[\w.\[$%{-])""")
-_URL_TOKEN = re.compile(r"""://([^\s/:@"'<>]{20,512})@(?=[\w.\[-])""")
-_BEARER = re.compile(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
-_BASIC = re.compile(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
-_BLOCK = re.compile(
+_URL = late_pattern(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?=[\w.\[$%{-])""")
+_URL_TOKEN = late_pattern(r"""://([^\s/:@"'<>]{20,512})@(?=[\w.\[-])""")
+_BEARER = late_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
+_BASIC = late_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
+_BLOCK = late_pattern(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*+)"
 )
-_BLOCK_BODY = re.compile(r"[A-Za-z0-9+/]{24}")
-_JWT = re.compile(rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}")
-_JWE = re.compile(rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{{8,}}+){{3}}")
-_CURL = re.compile(r"""(?<=\s)(?:-u|--user)[ =]?["']?[^\s:"'@/]{1,128}:([^\s"']{1,256})""")
-_NETRC = re.compile(r"machine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{1,256})")
+_BLOCK_BODY = late_pattern(r"[A-Za-z0-9+/]{24}")
+_JWT = late_pattern(rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}")
+_JWE = late_pattern(rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{{8,}}+){{3}}")
+_CURL = late_pattern(r"""(?<=\s)(?:-u|--user)[ =]?["']?[^\s:"'@/]{1,128}:([^\s"']{1,256})""")
+_NETRC = late_pattern(r"machine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{1,256})")
 _REACH = 2000
 """Characters after a program's or provider's name in which its secrets are looked for."""
-_DISCORD = re.compile(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
+_DISCORD = late_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
 
 
 def in_context(text: str, words: str) -> Iterator[Finding]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memorist.core.later import late_pattern
+
 EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 """No letter or digit before: a token does not begin inside a word. An escaped line end (`\\n` in JSON) is no letter."""
 END = r"(?![A-Za-z0-9])"
@@ -30,7 +32,7 @@ class Format(NamedTuple):
 
 
 def _format(name: str, hints: str, pattern: str, back: int = 0) -> Format:
-    return Format(name, tuple(hints.split()), re.compile(("" if pattern.startswith("(?<=") else EDGE) + pattern), back)
+    return Format(name, tuple(hints.split()), late_pattern(("" if pattern.startswith("(?<=") else EDGE) + pattern), back)
 
 
 CLOUDS = (

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from math import log2
 
+from memorist.core.later import late_pattern
+
 LOOKED_AT = 128
 """Characters of a value that are judged: longer ones cannot make the judgement slow."""
 LEAST_BITS = 3.0
@@ -14,32 +16,32 @@ so this rejects repetition only, and `unwordly` does the rest."""
 LEAST_UNWORDLY = 8
 """Characters that must stand in parts that are neither words nor numbers: the length of the shortest password taken for one."""
 
-MARK = re.compile(r"\[redacted: [a-z0-9-]{1,40}\]")
+MARK = late_pattern(r"\[redacted: [a-z0-9-]{1,40}\]")
 """What redaction leaves where a secret stood."""
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late_pattern(
     r"x{5}|\*{3}|\.{3}|…|•{3}|_{5}|0{9}|1{8}|example|placeholder|your[_-]|changeme|change[_-]me|dummy|redacted|replace[_-]?(?:me|with)|insert[_-]"
     r"|todo|not[_-]?a?[_-]?real|deadbeef|lorem",
     re.IGNORECASE,
 )
-_PLACEHOLDER_WORDS = re.compile(
+_PLACEHOLDER_WORDS = late_pattern(
     r"(?:^|[^a-z])(?:my|your|the|test|testing|fake|sample|mock|some|demo|default|none|null|undefined|foo|bar|secret|password|passwd|passw?o?r?d\d*"
     r"|p[a@][s$]{2}w[o0]rd\d*|pass|token|admin|root|user|postgres|mysql|redis|guest|hunter2|letmein|qwerty|string|value|here)(?:$|[^a-z])",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(
+_VARIABLE = late_pattern(
     r"\$[a-z_{(]|[<{]|%[({a-z]|\[redacted|(?:os\.|process\.|import\.meta\.|deno\.)?(?:environ|env|getenv|secrets|vars|var|local|data|config|settings|args|options"
     r"|self|this|request|req|props|params|ctx|state|context|credentials|creds|auth|session)(?:\.|\[|\(|::|->)",
     re.IGNORECASE,
 )
-_SEPARATORS = re.compile(r"[-_./:\\\s,;|#@+=]+")
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
-_DIGEST = re.compile(r"(?:sha\d{1,3}|md5|git|blake\w{1,3})[-:]", re.IGNORECASE)
-_PATH = re.compile(
+_SEPARATORS = late_pattern(r"[-_./:\\\s,;|#@+=]+")
+_UUID = late_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_DIGEST = late_pattern(r"(?:sha\d{1,3}|md5|git|blake\w{1,3})[-:]", re.IGNORECASE)
+_PATH = late_pattern(
     r"\.{0,2}/[\w.-]+/|~/|\./|\.\./|[A-Za-z]:\\|https?:|file:|data:|arn:|urn:|[\w./-]{1,200}\.(?:json|ya?ml|toml|pem|txt|py|ts|js|go|md|key|crt)\Z"
 )
-_WORD = re.compile(r"([A-Za-z]+)\d{0,4}\Z|\d{1,12}\Z")
-_HUMP = re.compile(r"[a-z][A-Z]")
+_WORD = late_pattern(r"([A-Za-z]+)\d{0,4}\Z|\d{1,12}\Z")
+_HUMP = late_pattern(r"[a-z][A-Z]")
 _RUNS = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "9876543210")
 _RUN = 6
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct, field, structs
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.lexicon import names
 from memorist.session_memory.patches import Change
 from memorist.session_memory.sentences import shorten
@@ -18,16 +17,16 @@ _TOUCHED_LIMIT = 8
 _SYMBOL_LIMIT = 14
 _PAIR_LENGTH = 90
 _LINES = 120
-_DECLARED = re.compile(
+_DECLARED = late_pattern(
     r"(?:^|\n)(?:[ \t]*(?:export\s+)?(?:default\s+)?(?:pub(?:lic)?(?:\([^)]*\))?\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+)*"
     r"(?:func(?:tion)?\*?\s+(?:\([^)]*\)\s*)?|def\s+|class\s+|struct\s+|enum\s+|trait\s+|interface\s+|type\s+|fn\s+|describe\(|test\(|it\()"
     r"|(?:export\s+)?const\s+)"
     r"['\"]?([A-Za-z_]\w[\w.$]{1,60})"
 )
-_COMMENT = re.compile(r"^\s*(?://+|#+|\*+|/\*+|--|;+|<!--)\s*([A-Za-z`\"'(].{24,})$")
-_STATEMENT = re.compile(r"\s(?:[-+*/|&]?=|==|:=|=>|->|\+|\*|&&|\|\|)\s|\w\(\S*\)\s*[;:{]?$")
-_PROPERTY = re.compile(r"[a-z][\w-]*:\s")
-_CODE = re.compile(r"[=;{}<>]|\)\s*$")
+_COMMENT = late_pattern(r"^\s*(?://+|#+|\*+|/\*+|--|;+|<!--)\s*([A-Za-z`\"'(].{24,})$")
+_STATEMENT = late_pattern(r"\s(?:[-+*/|&]?=|==|:=|=>|->|\+|\*|&&|\|\|)\s|\w\(\S*\)\s*[;:{]?$")
+_PROPERTY = late_pattern(r"[a-z][\w-]*:\s")
+_CODE = late_pattern(r"[=;{}<>]|\)\s*$")
 
 
 class FileNote(Struct):

@@ -5,12 +5,12 @@ Only targeted looks count: a search's hits, or a read of some lines. A whole fil
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.outcomes import KNOWN_ANSWERS
 
 TARGETED_LIMIT = 4_000
@@ -21,7 +21,7 @@ _SIGNATURES = 4
 _COMMENTS = 5
 _KEYWORDS = ("func", "function", "def", "class", "struct", "enum", "trait", "interface", "type", "fn", "impl")
 _OPENINGS = ("/ ", "# ", "* ", "- ", *(f"{word} " for word in _KEYWORDS))
-_INTEREST = re.compile(
+_INTEREST = late_pattern(
     "["
     + "".join({word[-1] for word in _KEYWORDS})
     + "/#*-] (?:"
@@ -29,16 +29,16 @@ _INTEREST = re.compile(
     + "|(?<=[/#*-] )(?=[A-Z`\"'(]))"
 )
 """A space after one of the keywords, or between a comment's sign and its words: anchored at its end, which is three times as rare."""
-_NUMBERED = re.compile(r"^(?:\s*\d+(?:→|\t|:|-))")
-_HIT = re.compile(r"^([\w@./+-]+\.\w{1,5})[:-](\d+)[:-](.*)$")
-_DECLARES = re.compile(
+_NUMBERED = late_pattern(r"^(?:\s*\d+(?:→|\t|:|-))")
+_HIT = late_pattern(r"^([\w@./+-]+\.\w{1,5})[:-](\d+)[:-](.*)$")
+_DECLARES = late_pattern(
     r"^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+|public\s+|private\s+|static\s+|async\s+|abstract\s+)*"
     r"(?:func|function|def|class|struct|enum|trait|interface|type|fn|impl)\s+\(?\w.*$"
 )
-_COMMENT = re.compile(r"^\s*(?:///?|#(?!!)|\*|--|<!--)\s+([A-Z`\"'(].{20,})$")
-_CODE_FILE = re.compile(r"\.(?!md|mdx|txt|json|rst|lock|html?|csv|log)\w{1,5}$")
-_CODE = re.compile(r"[;{}]\s*$|:=|=>|\)\s*\{")
-_STATUS = re.compile(r"^(?:\s*(?:modified|new file|deleted|renamed):\s+(\S.*)|(?:[ MADRCU?]{2})\s+(\S+)|\s{3}([\w./@-]+\.\w{1,5}))$")
+_COMMENT = late_pattern(r"^\s*(?:///?|#(?!!)|\*|--|<!--)\s+([A-Z`\"'(].{20,})$")
+_CODE_FILE = late_pattern(r"\.(?!md|mdx|txt|json|rst|lock|html?|csv|log)\w{1,5}$")
+_CODE = late_pattern(r"[;{}]\s*$|:=|=>|\)\s*\{")
+_STATUS = late_pattern(r"^(?:\s*(?:modified|new file|deleted|renamed):\s+(\S.*)|(?:[ MADRCU?]{2})\s+(\S+)|\s{3}([\w./@-]+\.\w{1,5}))$")
 
 
 class Seen(Struct, frozen=True):

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.rank import Line
 from memorist.session_memory.sentences import TEXT_LIMIT, Sentence, phrases, sentence, weighed
 
@@ -49,7 +50,7 @@ read of some lines showed."""
 BASE_WEIGHT = {USER: 3.0, FINAL: 2.4, COMMIT: 1.9, SAID: 1.7, PLAN: 1.4, INTENT: 1.0, EARLIER: 0.9, THOUGHT: 0.75, COMMENT: 0.6, SHOWN: 0.5}
 """How much a source counts. The order follows how often its words stand in summaries that people were given of such sessions."""
 
-_INTENT = re.compile(
+_INTENT = late_pattern(
     r"(?:(?:ok(?:ay)?|good|great|perfect|clear|now|first|next|then|so|also|alright|right|sure|excellent)[,.!:\s—-]+)*"
     r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|i need to|i should|i want to|i have to|now (?:i|let)|next i|time to"
     r"|(?:now|next|first|then),? (?:re-?)?(?:remove|add|fix|update|run|check|make|create|write|read|look|test|commit|push|verify|rename|replace"
@@ -62,13 +63,13 @@ _INTENT = re.compile(
     r"|running|checking|reading|updating|adding|fixing|looking|committing)\b",
     re.IGNORECASE,
 )
-_MUSING = re.compile(
+_MUSING = late_pattern(
     r"(?:wait|hmm|actually,? (?:let|wait|i)|(?:so )?the user|they['’]ve|they want|i think|maybe|perhaps"
     r"|so,? (?:i|let)|but i|let me|let['’]s|i should|i need|i['’]ll"
     r"|i['’]m|i could|i can|i have|i want|i was|i see|first,? (?:i|let)|ok(?:ay)?[,.]|now|good|looking at|next|you['’]ve provided|could you)\b",
     re.IGNORECASE,
 )
-_REACTION = re.compile(
+_REACTION = late_pattern(
     r"(?:good question|great question|you're (?:absolutely )?right|absolutely|perfect|great|excellent|done|all set)[!.]?$", re.IGNORECASE
 )
 

@@ -7,6 +7,8 @@ from string import ascii_letters, ascii_lowercase
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
+
 STEM_LENGTH = 6
 """Letters of a word that count: inflections of one word fall together, without a stemmer."""
 
@@ -58,16 +60,16 @@ KNOWN_LENGTH = 64
 
 _CUE, _DOUBT = 1, 2
 _NO_NAMES: frozenset[str] = frozenset()
-_WORD = re.compile(r"[a-z]{3,}")
-_NAME = re.compile(
+_WORD = late_pattern(r"[a-z]{3,}")
+_NAME = late_pattern(
     r"(?:(?:~|\.{1,2})?/)?[A-Za-z_@.][\w@-]*(?:(?:/|\.|::|->|#|:)[\w@*-]+)+"  # paths, members, places
     r"|[A-Za-z]+_\w+|_\w{2,}"  # snake_case
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w+"  # camelCase, PascalCase, HTTPServer
     r"|[a-z]{2,}\d\w*|\d+[a-f][0-9a-f]{5,}|[a-f]+\d[0-9a-f]{5,}"  # name1, hashes
 )
-_SHAPED = re.compile(r"[_/.:#>0-9]|[a-z][A-Z]|[A-Z][A-Z][a-z]")
+_SHAPED = late_pattern(r"[_/.:#>0-9]|[a-z][A-Z]|[A-Z][A-Z][a-z]")
 """Without any of these no name is found."""
-_TICKED = re.compile(r"`([^`\n]{2,80})`")
+_TICKED = late_pattern(r"`([^`\n]{2,80})`")
 _AROUND = "`'\"()[]{},;!?.…“”‘’*<>="
 _LOWER = ascii_lowercase.encode()
 _LETTERS = ascii_letters.encode()

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.core.messages import ToolResult
 
 HEAD_LIMIT = 2_000
@@ -24,46 +25,48 @@ LINE_LIMIT = 180
 KNOWN_ANSWERS = 512
 """Answers whose outcome is remembered: a digest asks for those of the newest messages again. Two megabytes at most."""
 
-_EXIT = re.compile(r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})")
-_CODEX_HEAD = re.compile(r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|Process running|Original token count:|Total output lines:)")
-_RUNNING = re.compile(r"Process running with session ID|running in (?:the )?background|Command running in background")
-_REJECTED = re.compile(
+_EXIT = late_pattern(r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})")
+_CODEX_HEAD = late_pattern(
+    r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|Process running|Original token count:|Total output lines:)"
+)
+_RUNNING = late_pattern(r"Process running with session ID|running in (?:the )?background|Command running in background")
+_REJECTED = late_pattern(
     r"The user doesn't want to (?:proceed|take this action)|The tool use was rejected|User rejected|exec command rejected by user"
     r"|\b[Tt]he user (?:has )?(?:refused|declined|rejected|denied|cancelled|canceled)\b"
     r"|\b(?:refused|declined|rejected|denied|cancelled|canceled) by (?:the )?user\b"
 )
-_SAID = re.compile(r"the user said:\s*(.+)", re.DOTALL)
-_ANSWERED = re.compile(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
+_SAID = late_pattern(r"the user said:\s*(.+)", re.DOTALL)
+_ANSWERED = late_pattern(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
 _CLARIFY = "The user wants to clarify these questions"
-_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_ERROR = re.compile(
+_REMINDER = late_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_ANSI = late_pattern(r"\x1b\[[0-9;]*[A-Za-z]")
+_ERROR = late_pattern(
     r"\b(?:error|fail(?:ed|ure|s)?|fatal|panic|exception|traceback|cannot|can't|could not|not found|no such|undefined|denied|invalid|unexpected"
     r"|unrecognized|unknown|missing|unable|refused|conflict|aborted|imported and not used|timed out)\b|--- FAIL|✗|×|✖|\bE\s{3}",
     re.IGNORECASE,
 )
-_STRONG = re.compile(r"^(?:error|fatal|panic|\S*(?:Error|Exception))\b\s*:?|^E\s{3}|--- FAIL|: error|error TS\d|CONFLICT", re.IGNORECASE)
-_HARMLESS = re.compile(
+_STRONG = late_pattern(r"^(?:error|fatal|panic|\S*(?:Error|Exception))\b\s*:?|^E\s{3}|--- FAIL|: error|error TS\d|CONFLICT", re.IGNORECASE)
+_HARMLESS = late_pattern(
     r"\b0 (?:errors?|fail(?:ed|ures?|s)?|issues|problems)\b|no (?:errors?|issues|problems)|✓|✔|\bpass(?:ed)?\b", re.IGNORECASE
 )
-_COUNT = re.compile(
+_COUNT = late_pattern(
     r"^\s*(?:\d+ (?:pass|fail|passing|failing|skip|todo)(?: \(.*)?$|Ran \d+ tests?\b.*|Tests?:?\s+\d+ (?:passed|failed|skipped).*"
     r"|Test Files\s+\d+.*|test result: .*|No issues found.*|Success: no issues.*|All checks passed!?"
     r"|=+ .*\b(?:passed|failed|errors?)\b.* =+$|\d+ (?:passed|failed)\b.*|[#ℹ] (?:pass|fail) \d+|OK \(\d+ tests?.*|FAILED \(.*"
     r"|\d+ issues?(?:[.:]|$).*|✖ \d+ problems?.*|Found \d+ (?:errors?|warnings?).*|Checked \d+ files.*|\d+ files? (?:reformatted|left unchanged).*)"
 )
-_TRACE = re.compile(r"^\s*Traceback \(most recent call last\)")
-_RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b(?:: .+)?$")
-_UNITTEST = re.compile(r"^(?:FAIL|ERROR): \w+")
-_NAMED = re.compile(r"^E\s{3}|^\s*--- FAIL: |^FAIL(?:ED)?\s|error TS\d|^error\[E\d|^\(fail\)|^\s*[✗✖×●] |^\S+\.\w+:\d+:\d+: ")
+_TRACE = late_pattern(r"^\s*Traceback \(most recent call last\)")
+_RAISED = late_pattern(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b(?:: .+)?$")
+_UNITTEST = late_pattern(r"^(?:FAIL|ERROR): \w+")
+_NAMED = late_pattern(r"^E\s{3}|^\s*--- FAIL: |^FAIL(?:ED)?\s|error TS\d|^error\[E\d|^\(fail\)|^\s*[✗✖×●] |^\S+\.\w+:\d+:\d+: ")
 _GIT_LINES = 12
-_GO = re.compile(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
-_COMMITTED = re.compile(
+_GO = late_pattern(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
+_COMMITTED = late_pattern(
     r"^\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] .+|^\s*\d+ files? changed.*|^https?://\S+/pull/\d+.*"
     r"|^ [*+!]? ?\S+\s+\S+ -> \S+|^Switched to .*|^Merge made by .*"
 )
-_COMPILER = re.compile(r"^--- FAIL: |^FAIL\s|: error(?: TS\d+)?: |error TS\d+|^error(?:\[E\d+\])?: |^\S+\.\w+:\d+:\d+: (?!warning)\S")
-_BAD_COUNT = re.compile(r"\b[1-9]\d* (?:fail|failed|failing|errors?|issues?|problems?)\b|[#ℹ] fail [1-9]|test result: FAILED|FAILED \(")
+_COMPILER = late_pattern(r"^--- FAIL: |^FAIL\s|: error(?: TS\d+)?: |error TS\d+|^error(?:\[E\d+\])?: |^\S+\.\w+:\d+:\d+: (?!warning)\S")
+_BAD_COUNT = late_pattern(r"\b[1-9]\d* (?:fail|failed|failing|errors?|issues?|problems?)\b|[#ℹ] fail [1-9]|test result: FAILED|FAILED \(")
 
 
 class Outcome(Struct, frozen=True):

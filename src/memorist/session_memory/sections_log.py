@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.actions import Action, Changes, Delegates, Reads, Runs, Uses
 from memorist.session_memory.ledger import Ledger
 from memorist.session_memory.ledger_talk import ANSWERING
@@ -35,7 +36,7 @@ LAST_STEPS = 3
 _TAIL = 8
 _NO_CHECKS = frozenset({"look", "edit", "run", "merge", "branch", "refused"})
 _SHORT = 70
-_LEADS = re.compile(
+_LEADS = late_pattern(
     r"^(?:(?:ok(?:ay)?|good|great|perfect|clear|now|so|alright|excellent|first|next|then)\b[,.!:]?\s*(?:[—–-]\s*)?)*"
     r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to)\s+(?:now\s+|also\s+|quickly\s+)?|^now\s+",
     re.IGNORECASE,

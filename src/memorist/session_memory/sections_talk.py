@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.ledger import Ledger
 from memorist.session_memory.ledger_talk import ANSWERING, Ask
 from memorist.session_memory.ledger_texts import (
@@ -28,18 +28,18 @@ DOCS, LEARNED, RESULTS = "Codebase and System Documentation", "Learnings", "Key 
 
 TITLE_LENGTH = 90
 _CLAUSE_LENGTH = 28
-_CLAUSE = re.compile(r"[:;,](?= )| (?:[—–-]|because|so that|and|but|which|then|when|while) | \(")
-_HIT = re.compile(r":\d+\)$")
-_COMMON = re.compile(r"_|test|set_?[Uu]p|tear_?[Dd]own|main$|init$|write$|read$|get$|set$|run$")
+_CLAUSE = late_pattern(r"[:;,](?= )| (?:[—–-]|because|so that|and|but|which|then|when|while) | \(")
+_HIT = late_pattern(r":\d+\)$")
+_COMMON = late_pattern(r"_|test|set_?[Uu]p|tear_?[Dd]own|main$|init$|write$|read$|get$|set$|run$")
 """Names of functions that say nothing alone."""
 
-_LINK = re.compile(r"https?://\S+")
-_COMMITTED = re.compile(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
+_LINK = late_pattern(r"https?://\S+")
+_COMMITTED = late_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 _GROUPS = ("", "In its reasoning:", "In an earlier summary:", "In the changed code:", "In code that was read:")
 _GROUP_OF = {THOUGHT: 1, EARLIER: 2, COMMENT: 3, SHOWN: 4}
 _PLACES = {COMMIT: RESULTS, PLAN: TASK + "/plan", COMMENT: DOCS, EARLIER: DOCS, SHOWN: DOCS}
 _SHOWN_LIMIT = 8
-_DECLARED = re.compile(
+_DECLARED = late_pattern(
     r"`(?:[a-z]+(?:\([^)]*\))? )*?(?:func|function|def|class|struct|enum|trait|interface|type|fn|impl) (?:\([^)]*\) ?)?(\w+)"
 )
 _LAST_TABLES = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.ledger import Ledger
 from memorist.session_memory.ledger_commands import CommandNote, Failure
 from memorist.session_memory.ledger_files import FileNote, replacement
@@ -21,7 +22,7 @@ _CORRECTION = 280
 """Characters of the user's words in a correction."""
 
 _ASK_PART = 12
-CORRECTS = re.compile(
+CORRECTS = late_pattern(
     r"(?:no|nope|nah|wrong|stop|wait|hmm,? no|not (?!sure|only|bad)|never|actually|instead|undo|revert|please don['’]?t|don['’]?t|do not"
     r"|you (?:forgot|missed|should|must|shouldn['’]?t|broke|did ?n['’]?t|can['’]?t|cannot|were supposed|are not|aren['’]?t)"
     r"|(?:that|this) is (?:not|wrong)|that['’]?s (?:not|wrong)|it (?:still|does ?n['’]?t)|still "
@@ -30,7 +31,7 @@ CORRECTS = re.compile(
 )
 """How a message begins that puts something right."""
 
-_FORBIDS = re.compile(
+_FORBIDS = late_pattern(
     r"(?:and |but |also |so |then |again,? )*(?:no |don['’]?t |do not |never |not |only |always |from now on|instead|please (?:don['’]?t|do not|never)"
     r"|(?:and |but )?.{0,60}\b(?:must (?:never|not)|should(?: not|n['’]?t)|instead of)\b)",
     re.IGNORECASE,

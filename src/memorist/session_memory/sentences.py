@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
+from memorist.core.later import late_pattern
 from memorist.session_memory.lexicon import name_keys, read, token_cost
 
 TEXT_LIMIT = 10_000
@@ -16,27 +17,27 @@ TEXT_LIMIT = 10_000
 SENTENCE_LIMIT = 420
 """Characters of one sentence; a longer one is cut at a word, with an ellipsis."""
 
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
-_HEADING = re.compile(r"\s*#{1,6}\s+")
-_RULE = re.compile(r"\s*(?:[-=_*]\s?){3,}$|^\s*\|?[\s:|-]+\|?\s*$")
+_FENCE = late_pattern(r"\s*(?:```|~~~)")
+_BULLET = late_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = late_pattern(r"\s*#{1,6}\s+")
+_RULE = late_pattern(r"\s*(?:[-=_*]\s?){3,}$|^\s*\|?[\s:|-]+\|?\s*$")
 _RULE_SIGNS = frozenset("-=_*|:")
 _BULLET_SIGNS = frozenset("-*+•0123456789")
-_EMPHASIS = re.compile(r"(?<![\w*\\])(\*\*\*|\*\*|__|\*)(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
-_LOOSE = re.compile(r"(?<=[\w)`])\*\*(?=[\s:.,)]|$)|(?:(?<=\s)|^)\*\*(?=[\w`(])")
-_DRAWN = re.compile(r"[─━═]{3,}")
-_LINK = re.compile(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
-_TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?>")
-_END = re.compile(
+_EMPHASIS = late_pattern(r"(?<![\w*\\])(\*\*\*|\*\*|__|\*)(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
+_LOOSE = late_pattern(r"(?<=[\w)`])\*\*(?=[\s:.,)]|$)|(?:(?<=\s)|^)\*\*(?=[\w`(])")
+_DRAWN = late_pattern(r"[─━═]{3,}")
+_LINK = late_pattern(r"!?\[([^\]\n]+)\]\((?:[^()\s]|\([^()\s]*\))+\)")
+_TAG = late_pattern(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?>")
+_END = late_pattern(
     r"[.!?。！？](?:(?<=[。！？])"
     r"|(?<=[A-Za-z0-9)`\"'*’”\]][.!?])[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])"
     r"|(?<=[a-z)`][.!?])(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’]))"
 )
 """Begins with the signs, so that the search for one passes over what is none at once."""
 
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
-_LEAD_IN = re.compile(r".{1,100}:")
-_TABLE = re.compile(r"^ {0,3}\|.*\n {0,3}\|?[ \t:|-]{3,}\n(?: {0,3}\|.*(?:\n|\Z))+", re.MULTILINE)
+_ABBREVIATION = late_pattern(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
+_LEAD_IN = late_pattern(r".{1,100}:")
+_TABLE = late_pattern(r"^ {0,3}\|.*\n {0,3}\|?[ \t:|-]{3,}\n(?: {0,3}\|.*(?:\n|\Z))+", re.MULTILINE)
 TABLE_LIMIT = 2_000
 """Characters of a table; a longer one ends in a row of ellipses."""
 

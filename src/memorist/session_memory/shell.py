@@ -6,51 +6,53 @@ import re
 import shlex
 from itertools import pairwise
 
-_NOISE = re.compile(
+from memorist.core.later import late_pattern
+
+_NOISE = late_pattern(
     r"\s*(?:2>&1|>\s*/dev/null|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+|\s+-c\s*\d+)?|\|\|\s*true|\|\s*cat)(?=\s|;|$|\|)"
 )
-_LEAD = re.compile(
+_LEAD = late_pattern(
     r"\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*|export\s+\w+=\S*\s*(?:&&|;)\s*|[A-Z_][A-Z0-9_]*=\S*\s+|(?:sudo|time)\s+)"
 )
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?\n.*?\n\s*\1\b", re.DOTALL)
+_HEREDOC = late_pattern(r"<<-?\s*['\"]?(\w+)['\"]?\n.*?\n\s*\1\b", re.DOTALL)
 _PATH_LIMIT = 300
 _PRINTERS = frozenset({"cat", "nl", "head", "tail", "less", "bat", "sed", "wc", "jq", "open"})
-_PATH = re.compile(r"(?:~|\.{1,2})?/?[\w@+.-]*[\w@+-](?:/[\w@+.-]+)*\.\w{1,8}|(?:~|\.{1,2})?/?(?:[\w@+.-]+/)+[\w@+.-]+")
+_PATH = late_pattern(r"(?:~|\.{1,2})?/?[\w@+.-]*[\w@+-](?:/[\w@+.-]+)*\.\w{1,8}|(?:~|\.{1,2})?/?(?:[\w@+.-]+/)+[\w@+.-]+")
 
 
 def _word(words: str) -> re.Pattern[str]:
     """These words as whole arguments of a command line."""
-    return re.compile(rf"(?:^|[\s(]|(?<=[/.]))(?:{words})(?=[\s;)]|$)")
+    return late_pattern(rf"(?:^|[\s(]|(?<=[/.]))(?:{words})(?=[\s;)]|$)")
 
 
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("commit", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?commit\b")),
+    ("commit", late_pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)?commit\b")),
     (
         "push",
-        re.compile(r"\bgit\s+push\b|\bgh\s+pr\s+(?:create|merge|edit)\b|\bgh\s+release\s+create\b|\b(?:npm|yarn|pnpm|cargo)\s+publish\b"),
+        late_pattern(r"\bgit\s+push\b|\bgh\s+pr\s+(?:create|merge|edit)\b|\bgh\s+release\s+create\b|\b(?:npm|yarn|pnpm|cargo)\s+publish\b"),
     ),
-    ("merge", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:merge|rebase|cherry-pick|revert|pull)\b(?!-)")),
+    ("merge", late_pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:merge|rebase|cherry-pick|revert|pull)\b(?!-)")),
     ("test", _word("tests?(?!\\s+-[a-z]\\s)|pytest|jest|vitest|rspec|ctest|nextest|unittest|mocha|playwright|test:[\\w:-]+|[\\w-]+:test")),
     ("typecheck", _word("tsc|mypy|pyright|typecheck|type-check|vet|typecheck:[\\w:-]+")),
     ("lint", _word("lint|eslint|ruff|biome|golangci-lint|clippy|flake8|shellcheck|actionlint|pre-commit|check|lint:[\\w:-]+")),
     ("format", _word("fmt|gofmt|prettier|black|format")),
     ("build", _word("build|make|compile|webpack|vite|cmake|msbuild|gradle|mvn|build:[\\w:-]+")),
-    ("install", re.compile(r"\b(?:install|npm\s+ci|bun\s+add|uv\s+sync|go\s+mod|pip)\b")),
-    ("branch", re.compile(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:reset|checkout|switch|stash|branch|tag|worktree|restore)\b(?!-)")),
+    ("install", late_pattern(r"\b(?:install|npm\s+ci|bun\s+add|uv\s+sync|go\s+mod|pip)\b")),
+    ("branch", late_pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:reset|checkout|switch|stash|branch|tag|worktree|restore)\b(?!-)")),
 )
 _ORDER = (*(kind for kind, _ in _KINDS), "run", "look")
 _CHECKS = frozenset({"test", "lint", "typecheck", "format", "build"})
-_MOVES = re.compile(r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export)\b(?!\S)")
+_MOVES = late_pattern(r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export)\b(?!\S)")
 """Commands whose arguments are names of files and branches, not of what they run."""
 
-_LEADING = re.compile(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
-_JOINT = re.compile(r"&&|;|\|\||\n")
-_JOINTS = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
-_RESTORES = re.compile(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
-_NO_RESTORE = re.compile(r"\s(?:--staged|-[bB]|--orphan|--detach|-t)(?=\s|$)")
+_LEADING = late_pattern(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
+_JOINT = late_pattern(r"&&|;|\|\||\n")
+_JOINTS = late_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
+_RESTORES = late_pattern(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
+_NO_RESTORE = late_pattern(r"\s(?:--staged|-[bB]|--orphan|--detach|-t)(?=\s|$)")
 _RESTORE_LIMIT = 600
-_FILE = re.compile(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
-_LOOKS = re.compile(
+_FILE = late_pattern(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
+_LOOKS = late_pattern(
     r"(?:sudo\s+|rtk\s+)?(?:ls|cat|sed\s+-n|nl|head|tail|rg|grep|find|fd|tree|pwd|wc|stat|file|which|jq|awk|echo|printf|env|date|sleep|sort|du|cut|command|type|man|diff|whoami|uname|ps|npm\s+(?:view|search|ls|info)|node\s+-[pe]|bun\s+-e|python3?\s+-c|curl"
     r"|git\s+(?:-C\s+\S+\s+)?(?:--no-pager\s+)?(?:status|log|diff|show|branch(?:\s+(?:-\w+|--\S+))*\s*$|blame|ls-files|rev-parse|merge-base|grep|remote|fetch|config|ls-tree|rev-list|describe|stash\s+list|worktree\s+list|tag\s+(?:--list|-l|--points-at)|for-each-ref|shortlog|reflog|cat-file|show-ref)"
     r"|gh\s+(?:(?:pr|run|issue|repo|release|auth|workflow)\s+(?:view|list|checks|diff|status|watch)|api|search))(?![\w-])"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
+from memorist.core.yaml_text import read_yaml
 from memorist.safety.hidden import visible
 
 FILE_NAME = "agents/openai.yaml"
@@ -28,7 +28,6 @@ DEPTH_LIMIT = 6
 """Tools, values and levels of nesting that are kept; ours."""
 
 _SHORT = frozenset({"type", "transport", "display_name"})
-_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _FALSE = frozenset({"false", "no", "off", "0"})
 
 
@@ -49,8 +48,8 @@ class Beside(Struct, frozen=True, kw_only=True):
 def parse_beside(text: str) -> Beside:
     """Read the file. Never raises: what is no YAML mapping is a `problem`."""
     try:
-        found = _LOADER(text).get_single_data()
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        found = read_yaml(text)
+    except ValueError as error:
         return Beside(problem=f"it is no valid YAML: {(str(error).splitlines() or [''])[0][:160]}")
     if found is None:
         return Beside()

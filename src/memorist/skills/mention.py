@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.skills.skill import FILE_NAME, Skill, same
 
 VARIABLES = frozenset(
@@ -19,15 +20,15 @@ VARIABLES = frozenset(
 )  # fmt: skip
 """Names that mean a shell variable even where a skill is called so (codex.md section 4.3)."""
 
-_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
-_TICKS = re.compile(r"`+")
-_LINK = re.compile(r"\[[^\[\]\n]{0,200}\]\(\s*(?:<([^<>\n]{1,1024})>|([^()\s]{1,1024}))(?:\s+[\"'][^\"'\n]{0,200}[\"'])?\s*\)")
+_FENCE = late_pattern(r"[ ]{0,3}(`{3,}|~{3,})")
+_TICKS = late_pattern(r"`+")
+_LINK = late_pattern(r"\[[^\[\]\n]{0,200}\]\(\s*(?:<([^<>\n]{1,1024})>|([^()\s]{1,1024}))(?:\s+[\"'][^\"'\n]{0,200}[\"'])?\s*\)")
 _WORD = r"([A-Za-z0-9_](?:[\w:-]{0,127}))(?![\w:-])"
 _AFTER = r"(?!\.\w|[/=(\[{$@\\])"
-_DOLLAR = re.compile(r"(?<![\w$\\{])\$" + _WORD + _AFTER, re.ASCII)
-_AT = re.compile(r"(?<![\w@.+/\\%&=-])@" + _WORD + _AFTER, re.ASCII)
-_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
-_PRICE = re.compile(r"\d[\d_]*[kKmMbB]?")
+_DOLLAR = late_pattern(r"(?<![\w$\\{])\$" + _WORD + _AFTER, re.ASCII)
+_AT = late_pattern(r"(?<![\w@.+/\\%&=-])@" + _WORD + _AFTER, re.ASCII)
+_ESCAPES = late_pattern(r"(?:%[0-9A-Fa-f]{2})+")
+_PRICE = late_pattern(r"\d[\d_]*[kKmMbB]?")
 
 
 class Ambiguous(Struct, frozen=True):

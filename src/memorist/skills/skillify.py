@@ -10,12 +10,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-import yaml
 from msgspec import Struct
 
+from memorist.core.later import late_pattern
 from memorist.core.template import render
 from memorist.core.tokens import estimate_text
 from memorist.core.truncate import cut_middle
+from memorist.core.yaml_text import write_yaml
 from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 from memorist.safety.secrets import redact
@@ -41,7 +42,7 @@ MESSAGES_TOKENS = 8_000
 NOTES_TOKENS = 12_000
 """Tokens of each part of the material for a model; the notes' own limit (source-notes.md), and two thirds of it. Ours."""
 
-_SAFE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_SAFE_NAME = late_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NOT_STEPS = frozenset({"read", "look", "search", "ask", "refused", "agent", "use"})
 _CHECKS = frozenset({"test", "lint", "typecheck", "build"})
 _NAME_WORDS = 5
@@ -123,7 +124,7 @@ def skeleton(ledger: Ledger, said: Sequence[str], *, name: str = "", description
     body = "\n\n".join(part for part in (f"{STRUCTURAL_MARK}\n# {title}", *parts) if part)
     clean = redact(neutralise(visible(body))).text
     head = {"name": chosen, "description": redact(neutralise(visible(about))).text}
-    header = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10_000)
+    header = write_yaml(head)
     return Draft(name=chosen, text=f"---\n{header}---\n{clean}\n", remarks=_remarks(steps, name, description))
 
 

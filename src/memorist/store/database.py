@@ -6,7 +6,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 from memorist.errors import StoreError
@@ -20,8 +19,8 @@ _DAMAGED = ("malformed", "not a database")
 
 def migrations() -> list[tuple[int, str]]:
     """Number and SQL text of every migration, in order."""
-    folder = resources.files("memorist.store") / "migrations"
-    found = [(int(entry.name[:4]), entry.read_text("utf-8")) for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    folder = Path(__file__).with_name("migrations")
+    found = [(int(path.name[:4]), path.read_text("utf-8")) for path in folder.glob("*.sql")]
     return sorted(found)
 
 

@@ -14,28 +14,30 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository, NotTreeError
-from dulwich.file import FileLocked
-from dulwich.object_store import tree_lookup_path
-from dulwich.objects import Blob, Commit, ObjectID
-from dulwich.patch import write_tree_diff
-from dulwich.refs import Ref
-from dulwich.repo import Repo
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Why, commit_text, named_paths, read_commit_text
+from memorist.auto_memory.history.git import BRANCH, KINDS, errors, file, object_name, object_store, objects, patch, repo
 from memorist.auto_memory.history.tree import commit_of, keep_blobs, object_id, read_tree, write_tree
 from memorist.errors import InputError, StoreError
 from memorist.store.database import move_aside
 from memorist.store.files import make_folders, refusal
 from memorist.store.folders import aside, settle_folder
 
-BRANCH = Ref(b"refs/heads/main")
+if TYPE_CHECKING:
+    from dulwich.objects import Blob, Commit, ObjectID
+    from dulwich.repo import Repo
+
 _LOCKS = 10
 """Locks in the history that one change may find left by killed writers; a kill leaves one."""
-_DAMAGE = (AssertionError, ChecksumMismatch, FileFormatException, KeyError, NotTreeError, ValueError, zlib.error)
-"""What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
+    theirs = (errors.ChecksumMismatch, errors.FileFormatException, errors.NotTreeError)
+    return (AssertionError, KeyError, ValueError, zlib.error, *theirs)
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
@@ -53,7 +55,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 def blob_id(data: bytes) -> str:
     """The name under which the history keeps these bytes."""
-    return object_id(Blob.type_num, data).decode()
+    return object_id(KINDS["blob"], data).decode()
 
 
 class History:
@@ -74,12 +76,12 @@ class History:
         """The repository; None where there is none."""
         if self._repository is None:
             try:
-                self._hold(Repo(str(self.path)))
-            except NotGitRepository:
+                self._hold(repo.Repo(str(self.path)))
+            except errors.NotGitRepository:
                 return None
             except OSError as error:
                 raise refusal("open", self.path, error) from error
-            except _DAMAGE as error:
+            except _damage() as error:
                 raise self._damaged(error) from error
         return self._repository
 
@@ -97,11 +99,11 @@ class History:
         with self.refusals("make"):
             shutil.rmtree(new, ignore_errors=True)
             make_folders(new)
-            Repo.init_bare(str(new)).close()
+            repo.Repo.init_bare(str(new)).close()
             if self.path.exists():  # no repository: what is in it may still be of use to a person
                 move_aside(self.path)
             new.rename(self.path)
-            return self._hold(Repo(str(self.path)))
+            return self._hold(repo.Repo(str(self.path)))
 
     @contextlib.contextmanager
     def refusals(self, doing: str) -> Iterator[None]:
@@ -110,7 +112,7 @@ class History:
             yield
         except OSError as error:
             raise refusal(doing, self.path, error) from error
-        except _DAMAGE as error:
+        except _damage() as error:
             raise self._damaged(error) from error
 
     def _damaged(self, error: object) -> StoreError:
@@ -144,8 +146,8 @@ class History:
             return None
         with self.refusals("read"):
             name = repository.refs.read_ref(BRANCH)
-            found = None if name is None else repository[ObjectID(name)]
-        if found is not None and not isinstance(found, Commit):
+            found = None if name is None else repository[object_name(name)]
+        if found is not None and not isinstance(found, objects.Commit):
             raise self._damaged("its branch names no change")
         return found
 
@@ -166,7 +168,7 @@ class History:
         for _ in range(_LOCKS):
             try:
                 return self._recorded(changes, why, at, undoes)
-            except FileLocked as locked:
+            except file.FileLocked as locked:
                 # The folder's lock is ours: whoever made this one was killed.
                 with self.refusals("write"):
                     Path(os.fsdecode(locked.lockfilename)).unlink(missing_ok=True)
@@ -183,7 +185,7 @@ class History:
                 if data is None:
                     present.pop(path, None)
                 else:
-                    blob = Blob.from_string(data)
+                    blob = objects.Blob.from_string(data)
                     if present.get(path) != blob.id.decode():
                         blobs.append(blob)
                     present[path] = blob.id.decode()
@@ -239,12 +241,12 @@ class History:
         if repository is None:
             raise unknown
         try:
-            found = repository[ObjectID(change.encode())]
+            found = repository[object_name(change.encode())]
         except (KeyError, ValueError, AssertionError) as error:
             raise unknown from error
-        except _DAMAGE as error:
+        except _damage() as error:
             raise self._damaged(error) from error
-        if not isinstance(found, Commit):
+        if not isinstance(found, objects.Commit):
             raise InputError(f"{change!r} is no change of the history; `memorist memory log` lists them")
         return found
 
@@ -264,15 +266,15 @@ class History:
         commit, repository = self._commit(change), self._made()
         with self.refusals("read"):
             try:
-                _, sha = tree_lookup_path(repository.__getitem__, commit.tree, path.encode("utf-8", "surrogateescape"))
-            except (KeyError, NotTreeError):
+                _, sha = object_store.tree_lookup_path(repository.__getitem__, commit.tree, path.encode("utf-8", "surrogateescape"))
+            except (KeyError, errors.NotTreeError):
                 return None
         return self._blob(sha.decode())
 
     def _blob(self, sha: str) -> bytes:
         with self.refusals("read"):
-            found = self._made()[ObjectID(sha.encode())]
-        if not isinstance(found, Blob):
+            found = self._made()[object_name(sha.encode())]
+        if not isinstance(found, objects.Blob):
             raise self._damaged("a file in it is none")
         return found.data
 
@@ -287,5 +289,5 @@ class History:
         base = self._commit(since).tree if since else (self._commit(commit.parents[0].decode()).tree if commit.parents else None)
         out = io.BytesIO()
         with self.refusals("read"):
-            write_tree_diff(out, self._made().object_store, base, commit.tree)
+            patch.write_tree_diff(out, self._made().object_store, base, commit.tree)
         return out.getvalue().decode("utf-8", "replace")

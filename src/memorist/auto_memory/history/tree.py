@@ -8,9 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
-from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+from memorist.auto_memory.history.git import KINDS, object_name, objects
+
+if TYPE_CHECKING:
+    from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
+    from dulwich.objects import Blob, Commit, ObjectID
 
 MANY = 100
 """Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
@@ -22,12 +26,12 @@ _FILE = b"100644"
 _AUTHOR = b"memorist <memorist@localhost>"
 
 
-_NAMES = {Blob.type_num: b"blob", Tree.type_num: b"tree", Commit.type_num: b"commit"}
+_NAMES = {number: name.encode() for name, number in KINDS.items()}
 
 
 def object_id(kind: int, data: bytes) -> ObjectID:
     """The id that Git gives to a file, a list of files or a change with these bytes."""
-    return ObjectID(hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).hexdigest().encode())
+    return object_name(hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).hexdigest().encode())
 
 
 def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
@@ -38,7 +42,7 @@ def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
 def _entries(store: BaseObjectStore, tree: ObjectID, above: bytes) -> Iterator[tuple[bytes, bytes]]:
     for mode, name, sha in ENTRY.findall(store[tree].as_raw_string()):
         if mode == FOLDER:
-            yield from _entries(store, ObjectID(sha.hex().encode()), above + name + b"/")
+            yield from _entries(store, object_name(sha.hex().encode()), above + name + b"/")
         else:
             yield above + name, sha
 
@@ -69,14 +73,14 @@ def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
     for name, inner in below.items():
         # Git sorts a folder as if its name ended in a slash.
         rows.append((name + b"/", b"%s %s\0%s" % (FOLDER, name, bytes.fromhex(_written(store, inner).decode()))))
-    made = ShaFile.from_raw_string(Tree.type_num, b"".join(row for _, row in sorted(rows)))
+    made = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
     store.add_object(made)
     return made.id
 
 
 def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
     """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
-    commit = Commit()
+    commit = objects.Commit()
     commit.tree = tree
     commit.parents = [parent] if parent else []
     commit.author = commit.committer = _AUTHOR

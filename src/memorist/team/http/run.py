@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import http.client
 import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from memorist.core.later import late_module
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
 from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
 from memorist.team.remote import MOST_NAME, By, Look, Put, Seen
+
+if TYPE_CHECKING:
+    import email.utils as email_utils
+    import http.client as http_client
+else:
+    email_utils, http_client = late_module("email.utils"), late_module("http.client")
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
@@ -139,7 +144,7 @@ class ServerRemote:
             looked = self._once("GET", self._path, b"", {})
             self._read_as(looked, View)
             written = self._once("PUT", self._path, msgspec.json.encode(Changes({})), {})
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http_client.HTTPException) as error:
             raise RemoteUnavailable(f"{self.name} cannot be reached ({str(error) or type(error).__name__})") from error
         return Reached(written.status == 200, _moment(looked.date))
 
@@ -154,7 +159,7 @@ class ServerRemote:
                 self._sleep(FIRST_PAUSE * 2 ** (attempt - 1) * _CHANCE.uniform(0.5, 1.5))
             try:
                 answer = self._once(method, path, b"" if body is None else msgspec.json.encode(body), headers or {})
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, http_client.HTTPException) as error:
                 problem = str(error) or type(error).__name__
                 continue
             if answer.status not in _AGAIN:
@@ -164,7 +169,7 @@ class ServerRemote:
 
     def _once(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> _Answer:
         seconds = self._access.timeout_seconds
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        kind = http_client.HTTPSConnection if self._secure else http_client.HTTPConnection
         connection = kind(self._host, self._port, timeout=seconds)
         # A server that sends a byte now and then keeps every single wait short: this ends the whole.
         ending = threading.Timer(seconds, lambda: _cut(connection))
@@ -181,7 +186,7 @@ class ServerRemote:
                 raise TimeoutError("the answer took too long")
             length = response.getheader("content-length")
             if length is not None and length.isdigit() and response.status not in (204, 304) and len(found) != int(length):
-                raise http.client.IncompleteRead(found, int(length) - len(found))
+                raise http_client.IncompleteRead(found, int(length) - len(found))
             return _Answer(response.status, found, response.getheader("date") or "")
         finally:
             ending.cancel()
@@ -214,12 +219,12 @@ class ServerRemote:
 
 def _moment(date: str) -> float | None:
     try:
-        return parsedate_to_datetime(date).timestamp()
+        return email_utils.parsedate_to_datetime(date).timestamp()
     except ValueError:
         return None
 
 
-def _cut(connection: http.client.HTTPConnection) -> None:
+def _cut(connection: http_client.HTTPConnection) -> None:
     opened = getattr(connection, "sock", None)
     if opened is not None:
         with suppress(OSError):

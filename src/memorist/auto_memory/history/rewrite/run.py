@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Sequence
-
-from dulwich.objects import Blob, Commit, ObjectID, Tree
-from dulwich.pack import UnpackedObject
-from dulwich.repo import Repo
+from typing import TYPE_CHECKING
 
 from memorist.auto_memory.changes import Why, commit_text
-from memorist.auto_memory.history.run import BRANCH, History
+from memorist.auto_memory.history.git import BRANCH, KINDS, object_name, pack, repo
+from memorist.auto_memory.history.run import History
 from memorist.auto_memory.history.tree import ENTRY, FOLDER, commit_of, object_id
 from memorist.store.files import make_folders, refusal
 from memorist.store.folders import aside, replace_folder
 
+if TYPE_CHECKING:
+    from dulwich.objects import Commit, ObjectID
+    from dulwich.pack import UnpackedObject
+
 BATCH = 200
 """Changes written as one pack: with lists of 2,000 files each, 14 MB are held in memory."""
-_EMPTY = object_id(Tree.type_num, b"")
+_EMPTY = object_id(KINDS["tree"], b"")
 
 
 class Rewrite:
@@ -82,10 +84,10 @@ class Rewrite:
             if not objects or self._head is None:
                 return
             if self._place.exists():
-                repository = Repo(str(self._place))
+                repository = repo.Repo(str(self._place))
             else:
                 make_folders(self._place)
-                repository = Repo.init_bare(str(self._place))
+                repository = repo.Repo.init_bare(str(self._place))
             try:
                 repository.object_store.add_pack_data(len(objects), iter(objects.values()))
                 repository.refs[BRANCH] = self._head
@@ -103,14 +105,14 @@ class Rewrite:
         why = Why(actor=recorded.why.actor, what="(forgotten for good)") if gone else recorded.why
         paths = [path for path in recorded.paths if path.encode("utf-8", "surrogateescape") not in self._wanted]
         made = commit_of(tree, self._head, commit_text(why, self._ids.get(recorded.undoes, ""), paths), recorded.at)
-        self._add(Commit.type_num, made.as_raw_string(), objects)
+        self._add(KINDS["commit"], made.as_raw_string(), objects)
         self._ids[recorded.id] = made.id.decode()
         self._tree, self._head = tree, made.id
 
     def _add(self, kind: int, data: bytes, objects: dict[ObjectID, UnpackedObject]) -> ObjectID:
         """To what is written next; the library's own objects would take every list of files apart."""
         sha = object_id(kind, data)
-        objects[sha] = UnpackedObject(kind, sha=bytes.fromhex(sha.decode()), decomp_chunks=[data], decomp_len=len(data))
+        objects[sha] = pack.UnpackedObject(kind, sha=bytes.fromhex(sha.decode()), decomp_chunks=[data], decomp_len=len(data))
         return sha
 
     def _without(self, tree: ObjectID, above: bytes, objects: dict[ObjectID, UnpackedObject]) -> ObjectID:
@@ -121,13 +123,13 @@ class Rewrite:
         rows = []
         for mode, name, sha in ENTRY.findall(self._history.raw(tree)):
             if mode == FOLDER:
-                below = self._without(ObjectID(sha.hex().encode()), above + name + b"/", objects)
+                below = self._without(object_name(sha.hex().encode()), above + name + b"/", objects)
                 if below != _EMPTY:
                     rows.append(b"%s %s\0%s" % (mode, name, bytes.fromhex(below.decode())))
             elif above + name not in self._wanted:
                 if sha not in self._kept:
                     self._kept.add(sha)
-                    self._add(Blob.type_num, self._history.raw(ObjectID(sha.hex().encode())), objects)
+                    self._add(KINDS["blob"], self._history.raw(object_name(sha.hex().encode())), objects)
                 rows.append(b"%s %s\0%s" % (mode, name, sha))
-        made = self._trees[tree, above] = self._add(Tree.type_num, b"".join(rows), objects)
+        made = self._trees[tree, above] = self._add(KINDS["tree"], b"".join(rows), objects)
         return made
