@@ -16,14 +16,13 @@ from memorist.compaction.digest_names import Name, Standing, collect, names_text
 from memorist.compaction.digest_rank import history, rate
 from memorist.compaction.digest_sections import failures_text, files_text, tasks_text
 from memorist.compaction.digest_tail import Window, window
-from memorist.compaction.digest_text import OPENING, POINTER, extracts_text, section
+from memorist.compaction.digest_text import BRIEF, OPENING, POINTER, extracts_text, section
 from memorist.compaction.digest_units import Piece, Unit, pieces, taken_apart
 from memorist.compaction.digest_user import Said, choose_words, earlier_words, user_words, words_text
 from memorist.compaction.digest_words import names
 from memorist.compaction.result import Compacted, Cut
 from memorist.core.messages import Message, Origin, Text
 from memorist.core.tokens import estimate_message, estimate_text
-from memorist.core.truncate import cut_end
 from memorist.session_memory.ledger import Ledger
 from memorist.session_memory.paths import root_of
 
@@ -162,7 +161,7 @@ def _short(head: str, pointer: str, words: str, room: int) -> str:
     """What is said where there is no room for more than the user's words: the way to the transcript where it fits, or where nothing would."""
     text = section("What the user said", words)
     if not text:
-        return cut_end(head, max(1, room)).strip()
+        return next((each for each in (head, BRIEF + "\n" + pointer, BRIEF) if estimate_text(each) <= room), "…").strip()
     size = estimate_text(text)
     if size + estimate_text(head) <= room:
         return f"{head}{text}".strip()

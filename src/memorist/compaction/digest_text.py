@@ -11,6 +11,9 @@ OPENING = (
     "This session goes on from an earlier conversation that no longer fits. What follows was taken from its transcript by a program; "
     "the words are as they stood there, … marks what is left out, and steps count its messages."
 )
+BRIEF = "The earlier conversation no longer fits. …"
+"""The opening where there is hardly any room."""
+
 POINTER = "The full transcript, for exact details: "
 
 
