@@ -24,8 +24,8 @@ from msgspec.structs import replace
 
 from memorist.assembly import Assembly, AssemblyMeans
 from memorist.attended import Attended
-from memorist.auto_memory.index import Uses
-from memorist.auto_memory.place.run import memory_layout, remember_project
+from memorist.auto_memory.opening.run import open_memory
+from memorist.auto_memory.place.run import memory_layout
 from memorist.auto_memory.run import AutoMemory
 from memorist.background import ended, start_worker
 from memorist.beside import Beside
@@ -55,7 +55,6 @@ from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout, SessionLayout
 from memorist.store.opening import open_state
 from memorist.store.state import State
-from memorist.store.uses import totals
 from memorist.team.place.run import open_remote, read_place
 from memorist.team.run import TeamSync
 from memorist.team.watch.run import Watcher
@@ -250,14 +249,8 @@ class Memorist:
         return self._memory.get(str(where.folder), lambda: self._opened_memory(where, project))
 
     def _opened_memory(self, where: MemoryLayout, project: str) -> AutoMemory:
-        return AutoMemory(
-            where,
-            files=self._files,
-            clock=self._clock,
-            settings=self.settings.auto_memory,
-            used=lambda: {path: Uses(total.used, total.last) for path, total in totals(self.database(), str(where.folder)).items()},
-            owner=lambda: remember_project(self._files, where, project),
-        )
+        settings = self.settings.auto_memory
+        return open_memory(where, project, files=self._files, clock=self._clock, settings=settings, database=self.database)
 
     def _team_of(self, project: str, host: Host, tell: Listener) -> Watcher | None:
         """What keeps the team's memories of a session's project alike; None where that is off, or nobody said where they are kept."""

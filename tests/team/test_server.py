@@ -15,11 +15,12 @@ import pytest
 import uvicorn
 
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError, UsageError
+from memorist.safety.doors import host_name
 from memorist.store.team import TeamFull, TeamStore, Token, Write, open_team_store
 from memorist.team.http.run import Access, ServerRemote
 from memorist.team.protocol import MOST_BODY, space_name
 from memorist.team.remote import Put, Seen
-from memorist.team.server.run import Limits, TeamApplication, host_name, listen
+from memorist.team.server.run import Limits, TeamApplication, listen
 from memorist.team.wire import digest
 from memorist.testing.postgres import postgres
 from team.conftest import TOKEN, Machine, note

@@ -10,6 +10,7 @@ from types import ModuleType
 import click
 
 from memorist.errors import UsageError
+from memorist.listening import listen
 
 
 @click.command("mcp")
@@ -39,7 +40,7 @@ def mcp_command(project: Path | None, http: bool, host: str, port: int, allow_ho
         return
     server = _loaded("memorist.mcp_server.http.run")
     let_in = server.doors(host, allow_host, os.environ.get(server.VARIABLE, ""))
-    listening = server.listen(host, port)
+    listening = listen(host, port, server.MOST_AT_ONCE)
     name, number = listening.getsockname()[:2]
     click.echo(f"memorist mcp at http://{f'[{name}]' if ':' in name else name}:{number}{server.PATH}", err=True)
     server.serve_http(project, working, listening, let_in)

@@ -20,6 +20,7 @@ from memorist.cli import show
 from memorist.cli.memory.opened import opened, told
 from memorist.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
+from memorist.safety.doors import LOOPBACK
 from memorist.store.files import DiskFiles
 from memorist.store.team import TeamStore, open_team_store
 from memorist.team.place.run import Place, keep_place, open_remote, read_place
@@ -251,7 +252,7 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, 
         listening = server.listen(host, port, kept)
         name, number = listening.getsockname()[:2]
         click.echo(f"memorist team server at http://{f'[{name}]' if ':' in name else name}:{number}")
-        server.serve(kept, listening, server.Limits(hosts=frozenset((*server.LOOPBACK, *(each.lower() for each in allow_host)))))
+        server.serve(kept, listening, server.Limits(hosts=LOOPBACK | {each.lower() for each in allow_host}))
 
 
 @team_group.command("token")

@@ -6,10 +6,9 @@ Keys stand in headers. They are passed on and nowhere looked at, but for a hash 
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Collection, Iterable, Mapping
 
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+from memorist.safety.doors import LOOPBACK, answers_to, same_token
 
 _HOP = frozenset(
     {
@@ -82,21 +81,11 @@ def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Col
     site may not either. With a `token` the client must send it in `x-memorist-token`.
     """
     known = LOOPBACK | set(names)
-    if "*" not in known and (len(given_hosts) != 1 or host_name(next(iter(given_hosts))) not in known):
+    if not answers_to(tuple(given_hosts), known):
         return 421, "memorist's proxy does not answer to this name; see --allow-host"
     origin = headers.get("origin", "")
-    if (
-        origin.lower().startswith(("http:", "https:"))
-        and "*" not in known
-        and host_name(origin.partition("://")[2].partition("/")[0]) not in known
-    ):
+    if origin.lower().startswith(("http:", "https:")) and not answers_to((origin.partition("://")[2].partition("/")[0],), known):
         return 403, "memorist's proxy does not answer pages of other sites; see --allow-host"
-    if token and not hmac.compare_digest(headers.get("x-memorist-token", "").encode(), token.encode()):
+    if token and not same_token(headers.get("x-memorist-token", ""), token):
         return 401, "memorist's proxy needs its token in the header x-memorist-token"
     return None
-
-
-def host_name(given: str) -> str:
-    """The name in a Host header, without port and brackets, in small letters."""
-    name = given.rpartition("]")[0].removeprefix("[") if given.startswith("[") else given.partition(":")[0]
-    return name.strip().lower().rstrip(".")

@@ -10,9 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from memorist import __version__
-from memorist.auto_memory.index import Uses
-from memorist.auto_memory.place.run import memory_layout, remember_project
-from memorist.auto_memory.run import AutoMemory
+from memorist.auto_memory.opening.run import open_memory
+from memorist.auto_memory.place.run import memory_layout
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
 from memorist.core.template import render
@@ -39,7 +38,7 @@ from memorist.recall.search.run import MemorySearch as Searcher
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
-from memorist.store.uses import keep_uses, totals, uses_of
+from memorist.store.uses import keep_uses, uses_of
 
 OPEN = 16
 """Projects that one server keeps open; a client works in one, and a server for many closes the one asked for longest ago."""
@@ -57,14 +56,8 @@ class Project:
         self.files, self.clock = DiskFiles(), SystemClock()
         self._database: sqlite3.Connection | None = None
         where = memory_layout(self.layout, str(root), self.settings.auto_memory)
-        self.memory = AutoMemory(
-            where,
-            files=self.files,
-            clock=self.clock,
-            settings=self.settings.auto_memory,
-            used=lambda: {path: Uses(total.used, total.last) for path, total in totals(self.database(), str(where.folder)).items()},
-            owner=lambda: remember_project(self.files, where, str(root)),
-        )
+        settings = self.settings.auto_memory
+        self.memory = open_memory(where, str(root), files=self.files, clock=self.clock, settings=settings, database=self.database)
         self.sessions = Sessions(root, files=self.files, database=self.database)
         self.search = Searcher(self.memory.folder, self.settings.recall)
 

@@ -5,7 +5,6 @@ It looks at the Host and Origin headers, so that no page in a browser reaches it
 
 from __future__ import annotations
 
-import hmac
 import socket
 from collections.abc import Collection
 from pathlib import Path
@@ -17,10 +16,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memorist.errors import StoreError, UsageError
+from memorist.errors import UsageError
 from memorist.mcp_server.serve.run import Reception
+from memorist.safety.doors import LOOPBACK, answers_to, same_token
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 VARIABLE = "MEMORIST_MCP_TOKEN"
 LEAST = 16
 """Characters of the shortest token: 80 bits where it is drawn from letters and digits."""
@@ -34,29 +33,22 @@ MOST_AT_ONCE = 200
 class Doors(Struct, frozen=True, kw_only=True):
     """Who may come in."""
 
-    hosts: frozenset[str] = frozenset(LOOPBACK)
+    hosts: frozenset[str] = LOOPBACK
     """Names that the server answers to, in small letters, without port."""
     token: str = ""
     """What a client must show; empty where none is needed."""
 
     def refusal(self, headers: Headers) -> tuple[int, str] | None:
         """Status and reason for a request that may not come in; None for one that may."""
-        given = headers.getlist("host")
-        if len(given) != 1 or host_name(given[0]) not in self.hosts:
+        if not answers_to(headers.getlist("host"), self.hosts):
             return 421, "The server does not answer to this name; see --allow-host."
         origins = headers.getlist("origin")
-        if any(host_name(origin.partition("://")[2]) not in self.hosts for origin in origins):
+        if any(not answers_to((origin.partition("://")[2],), self.hosts) for origin in origins):
             return 403, "Pages of other origins are not let in."
         kind, _, shown = headers.get("authorization", "").partition(" ")
-        if self.token and not (kind.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), self.token.encode())):
+        if self.token and not (kind.lower() == "bearer" and same_token(shown.strip(), self.token)):
             return 401, "A token is needed, and this one is not known."
         return None
-
-
-def host_name(given: str) -> str:
-    """The name in a Host header, without port and brackets, in small letters."""
-    name = given.rpartition("]")[0].removeprefix("[") if given.startswith("[") else given.partition(":")[0]
-    return name.strip().lower().rstrip(".")
 
 
 class Guarded:
@@ -82,21 +74,7 @@ def doors(host: str, allowed: Collection[str], token: str) -> Doors:
         raise UsageError(f"the token in {VARIABLE} is too short; take {LEAST} characters or more, drawn at random")
     if host not in LOOPBACK and not token:
         raise UsageError(f"{host} can be reached from elsewhere, and anybody could read and write; put a token into {VARIABLE} first")
-    return Doors(hosts=frozenset((*LOOPBACK, *(name.lower() for name in allowed))), token=token)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket to serve on; 0 takes a free port. Raises StoreError where it cannot be had."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise StoreError(f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port") from error
-    listening.listen(MOST_AT_ONCE)
-    return listening
+    return Doors(hosts=LOOPBACK | {name.lower() for name in allowed}, token=token)
 
 
 def application(reception: Reception, let_in: Doors) -> ASGIApp:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from aiohttp import web
 
 from memorist.engine import Memorist
-from memorist.errors import StoreError, UsageError
-from memorist.proxy.headers import LOOPBACK
+from memorist.errors import UsageError
+from memorist.listening import listen as open_socket
 from memorist.proxy.run import Proxy
 from memorist.proxy.upstream.run import MOST_HEADER
 from memorist.proxy_settings import ProxySettings
+from memorist.safety.doors import LOOPBACK
 
 BACKLOG = 500
 """Connections that may wait to be taken. Ours."""
@@ -31,15 +32,7 @@ def listen(settings: ProxySettings, token: str) -> socket.socket:
         raise UsageError(
             f"{settings.host} can be reached from elsewhere, and anybody could use the proxy; put a token into MEMORIST_PROXY_TOKEN first"
         )
-    listening = socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((settings.host, settings.port))
-    except OSError as error:
-        listening.close()
-        why = error.strerror or str(error)
-        raise StoreError(f"cannot listen on {settings.host}:{settings.port} ({why}); choose another --port") from error
-    listening.listen(BACKLOG)
+    listening = open_socket(settings.host, settings.port, BACKLOG)
     listening.setblocking(False)
     return listening
 

@@ -24,13 +24,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memorist.auto_memory.shared import not_for_a_team
 from memorist.auto_memory.topic import encode, parse
 from memorist.errors import StoreError, UsageError
+from memorist.listening import listen as open_socket
+from memorist.safety.doors import LOOPBACK, answers_to
 from memorist.safety.secrets import find_secrets
 from memorist.store.team import TeamFull, TeamStore, Token, Write
 from memorist.team.keys import key_problem
 from memorist.team.protocol import MOST_BODY, SPACE, Changes, Done, Entry, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
 from memorist.team.wire import digest
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BODY_SECONDS = 30.0
 """Longest time for a request's body to arrive."""
 MOST_AT_ONCE = 200
@@ -45,7 +46,7 @@ Asked = TypeVar("Asked")
 class Limits(Struct, frozen=True, kw_only=True):
     """What one server takes."""
 
-    hosts: frozenset[str] = frozenset(LOOPBACK)
+    hosts: frozenset[str] = LOOPBACK
     """Names it answers to in the Host header, without port."""
     entry_bytes: int = 250_000
 
@@ -164,19 +165,13 @@ class KnownHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
-        if scope["type"] == "http" and "*" not in self._hosts:
+        if scope["type"] == "http":
             given = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-            if len(given) != 1 or host_name(given[0]) not in self._hosts:
+            if not answers_to(given, self._hosts):
                 response = _json(Refusal(error="host", detail="The server does not answer to this name; see --allow-host."), status=421)
                 await response(scope, receive, send)
                 return
         await self._inner(scope, receive, send)
-
-
-def host_name(given: str) -> str:
-    """The name in a Host header, without port and brackets, in small letters."""
-    name = given.rpartition("]")[0].removeprefix("[") if given.startswith("[") else given.partition(":")[0]
-    return name.strip().lower().rstrip(".")
 
 
 async def _body(request: Request, kind: type[Asked]) -> Asked:
@@ -215,16 +210,7 @@ def listen(host: str, port: int, store: TeamStore) -> socket.socket:
         raise UsageError(
             f"{host} can be reached from elsewhere, and anybody could read and write; make a token first: memorist team token NAME"
         )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise StoreError(f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port") from error
-    listening.listen(MOST_AT_ONCE)
-    return listening
+    return open_socket(host, port, MOST_AT_ONCE)
 
 
 def serve(store: TeamStore, listening: socket.socket, limits: Limits) -> None:
