@@ -163,3 +163,12 @@ def test_no_document_tells_of_a_machine() -> None:
     """Documents speak of the project alone."""
     for path in DOCUMENTS:
         assert not re.search(r"(^|[^\w])/(work|root|tmp)/|localhost:\d", path.read_text("utf-8")), path.name
+
+
+def test_a_host_that_is_told_to_make_is_one_that_make_knows() -> None:
+    """What tests and documents say behind `PLUGS=` has its pinned packages."""
+    texts = [*DOCUMENTS, *(ROOT / "tests" / "plugs").glob("*.py")]
+    named = {name for path in texts for name in re.findall(r"PLUGS=([a-z][\w-]*)", path.read_text("utf-8"))}
+
+    assert {"langchain", "openai-sdk"} <= named
+    assert not [name for name in sorted(named) if not (ROOT / "requirements" / "plugs" / f"{name}.txt").exists()]

@@ -13,7 +13,7 @@ import pytest
 
 from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
 
-pytest.importorskip("anthropic", reason="anthropic is not installed; `make test-plugs PLUGS=anthropic_sdk` brings it")
+pytest.importorskip("anthropic", reason="anthropic is not installed; `make test-plugs PLUGS=anthropic-sdk` brings it")
 
 import anthropic
 from anthropic import beta_async_tool, beta_tool

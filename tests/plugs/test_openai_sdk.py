@@ -13,7 +13,7 @@ import pytest
 
 from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
 
-pytest.importorskip("openai", reason="openai is not installed; `make test-plugs PLUGS=openai_sdk` brings it")
+pytest.importorskip("openai", reason="openai is not installed; `make test-plugs PLUGS=openai-sdk` brings it")
 
 import openai
 from openai import DefaultHttpxClient

@@ -69,7 +69,7 @@ class Attached:
         self._thread.start()
         try:
             self._engine = self.wait(lambda: _made(engine))
-        except BaseException:
+        except BaseException:  # also for Ctrl-C: a loop without an engine would run to the end of the program
             self._closed = True
             self._loop.call_soon_threadsafe(self._loop.stop)
             raise

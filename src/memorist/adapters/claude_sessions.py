@@ -26,6 +26,7 @@ from claude_agent_sdk import (
 from memorist.clock import SystemClock
 from memorist.errors import StoreError
 from memorist.ports import Clock
+from memorist.store.database import transaction
 from memorist.store.files import make_folders
 
 Result = TypeVar("Result")
@@ -119,13 +120,8 @@ class MemoristSessionStore:
         with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)) as database:
             database.execute("pragma synchronous = normal")  # the SDK has its own copy, and sends a batch again
             database.executescript(_ONCE)
-            database.execute("begin immediate")
-            try:
+            with transaction(database):
                 yield database
-            except BaseException:
-                database.execute("rollback")
-                raise
-            database.execute("commit")
 
 
 def _place(key: SessionKey) -> tuple[str, str, str]:

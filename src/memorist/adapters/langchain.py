@@ -65,7 +65,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = talk.prepare_mapped(mapped.body, mapped.back, request)
         try:
             response = handler(prepared)
-        except Exception as error:
+        except Exception as error:  # each provider has its own kinds; what does not say "too long" goes on as it came
             again = talk.recover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
@@ -81,7 +81,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = await talk.aprepare_mapped(mapped.body, mapped.back, request)
         try:
             response = await handler(prepared)
-        except Exception as error:
+        except Exception as error:  # each provider has its own kinds; what does not say "too long" goes on as it came
             again = await talk.arecover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise

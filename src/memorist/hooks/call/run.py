@@ -218,7 +218,7 @@ def spawn(home: str) -> int:
     words = [sys.executable, *OWN, "--home", home]
     try:
         return os.posix_spawn(sys.executable, words, dict(os.environ), file_actions=actions, setsid=True)
-    except NotImplementedError:
+    except NotImplementedError:  # this system cannot spawn into a new session; a group of its own keeps the agent's signals away
         return os.posix_spawn(sys.executable, words, dict(os.environ), file_actions=actions, setpgroup=0)
 
 
