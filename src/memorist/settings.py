@@ -167,7 +167,8 @@ def with_flags(resolved: Resolved, flags: Mapping[str, object]) -> Resolved:
 def _check(name: str, values: dict[str, Any]) -> None:
     try:
         msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        # The second: a variable of the environment whose bytes are no UTF-8, where a number is asked for.
         raise SettingsError(f"{name}: {error}; `memorist config show` lists the settings and their values") from error
 
 

@@ -98,6 +98,13 @@ def test_a_flag_goes_before_every_other_source_and_is_named_as_the_source(tmp_pa
     assert with_flags(resolved, {}) == resolved
 
 
+@pytest.mark.covers("FG-1", "SF-4")
+def test_a_variable_whose_bytes_are_no_text_is_an_error_that_names_the_place() -> None:
+    """What the environment holds beyond UTF-8 reaches Python as lone surrogates; where a number is asked for, that is a settings error."""
+    with pytest.raises(SettingsError, match="environment"):
+        load_settings({"MEMORIST_SESSION_MEMORY__TOOL_CALLS": "\udcff"})
+
+
 @pytest.mark.covers("FG-1")
 def test_a_projects_file_cannot_choose_the_flags_or_when_to_consolidate(tmp_path: Path) -> None:
     """A cloned repository must not bring a file that changes settings, nor have a model run."""

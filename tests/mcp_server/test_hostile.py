@@ -65,6 +65,7 @@ def desk() -> Iterator[tuple[Desk, Path]]:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(call=CALLS)
 @example(call=("memory_read", {"path": "../../etc/passwd"}))
+@example(call=("memory_search", {"query": "door", "limit": "\ud800"}))
 @example(call=("memory_write", {"text": "\ud800\0\x1b", "kind": "project", "description": "\ud800/../x"}))
 @example(call=("memory_write", {"text": "x", "kind": "project", "path": "../../x.md", "version": "0"}))
 def test_any_arguments_are_answered_or_refused(desk: tuple[Desk, Path], call: tuple[str, dict[str, Any]]) -> None:

@@ -169,7 +169,8 @@ def taken(name: str, arguments: Mapping[str, Any]) -> Asked:
         raise UsageError(f"there is no tool {sound(name)[:NAME]!r}; there are {', '.join(_BY_NAME)}")
     try:
         asked = msgspec.convert(dict(arguments), tool.asked)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
+        # The last: a number asked for, and a text given that no encoder takes.
         raise InputError(f"{name}: {sound(str(error))[:ERROR]}") from error
     return replace(asked, **{field: sound(value) for field, value in asdict(asked).items() if isinstance(value, str)})
 
