@@ -12,6 +12,7 @@
     │   └── DamagedIndex           the index of recall cannot be read: sync again, which makes it anew
     ├── ModelError                 a model call failed; nothing of ours changed
     │   ├── ModelUnavailable       it failed after all retries (rate limit, overload, connection): try later
+    │   │   └── BudgetSpent        nothing was sent: the caps on spending or a provider's limits allow it another time
     │   ├── ModelTimeout           the time limit passed
     │   ├── ModelRefused           the provider will not take this request: correct it
     │   └── ContextTooLong         the request is larger than the model's window: send less
@@ -75,6 +76,10 @@ class ModelError(MemoristError):
 
 class ModelUnavailable(ModelError):
     """The model could not be reached, or kept refusing for a while, until the retries were used up."""
+
+
+class BudgetSpent(ModelUnavailable):
+    """Nothing was sent: the caps on spending, or the limits that a provider named, do not allow it now."""
 
 
 class ModelTimeout(ModelError):

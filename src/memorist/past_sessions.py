@@ -24,9 +24,9 @@ from memorist.rollouts.folder.run import read_folder
 from memorist.rollouts.rebuild import rebuild
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.sources.run import Found, Place, find, remember, remembered, usual_places
-from memorist.rollouts.synced import Failed, Synced
+from memorist.rollouts.synced import Failed, Synced, parted, without_model
 from memorist.rollouts.work.run import Means, eligible_threads, one_round, worker_name
-from memorist.rollouts.working import Done, Stages, Told, Waits
+from memorist.rollouts.working import Stages, Told
 from memorist.safety.secrets import redact
 from memorist.settings import Settings
 from memorist.spend.run import SpendGovernor, heard
@@ -237,21 +237,18 @@ class PastSessions(PastState):
         """Extract what is eligible by the plan, and consolidate, without the wait between two consolidations. Raises StoreError, ModelNameError."""
         self.need_models()
         began = self.clock.monotonic()
-        done: list[Done] = []
-        waits: list[Failed] = []
+        said: list[Told] = []
 
         def hear(what: Told) -> None:
-            match what:
-                case Done():
-                    done.append(what)
-                case Waits(refused=refused):
-                    waits.append(Failed(refused.key, refused.reason or refused.why))
+            said.append(what)
             told(what)
 
         self._consolidated = None
         terms = replace(self.terms, cooldown_seconds=0)
         await one_round(replace(plan.means, told=hear, terms=terms), worker_name())
+        done, waits = parted(said)
         extracts = [each for each in done if each.kind == "extract"]
+        instead = without_model(kept(self.state), {each.key for each in extracts if each.outcome == "kept"})
         failed = [Failed(each.key, each.reason) for each in done if each.outcome in ("failed", "lost")]
         files = self.consolidation
         return Synced(
@@ -266,7 +263,7 @@ class PastSessions(PastState):
             passed=plan.found.passed,
             waits=tuple(waits),
             way="" if files is None else files.way,
-            remarks=(*self._befell, *(() if files is None else (*files.remarks, *([files.why] if files.why else [])))),
+            remarks=(*self._befell, *instead, *(() if files is None else (*files.remarks, *([files.why] if files.why else [])))),
         )
 
     async def close(self) -> None:

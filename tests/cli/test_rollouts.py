@@ -145,10 +145,14 @@ def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None
 
     waits = found("rollouts", "sync", "--sessions", str(sessions))
     told = found("rollouts", "status")
-    tried = memorist("rollouts", "retry", "c1")
+    nobody = memorist("rollouts", "retry", "zzz")
+    tried = memorist("rollouts", "retry", "c")
     after = found("rollouts", "sync", "--sessions", str(sessions))
 
-    assert waits["waits"] == [{"thread": "c1", "why": "the model is overloaded"}]
+    assert [each["thread"] for each in waits["waits"]] == ["c1"]
+    assert waits["waits"][0]["why"].startswith("waits until ")
+    assert waits["waits"][0]["why"].endswith("or for `memorist rollouts retry`, since it could not be done before: the model is overloaded")
+    assert (nobody.exit_code, "0 sessions begin with" in str(nobody.exception)) == (1, True)
     assert [each["why"] for each in told["failures"]] == ["the model is overloaded"]
     assert "overloaded" in memorist("rollouts", "status").stdout
     assert tried.stdout.startswith("1 jobs may run again")
@@ -272,6 +276,14 @@ def test_a_note_is_kept_at_once_and_merged_at_the_next_sync(sessions: Path, home
     assert "Use pnpm" in place
 
 
+@pytest.mark.covers("RO-8")
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_note_is_a_wrong_call(home: Path, text: str) -> None:
+    """Nothing is written, and the exit status is 2."""
+    assert memorist("rollouts", "note", text).exit_code == 2
+    assert not (home / "memories").exists()
+
+
 def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pipe no progress is made at all; on a terminal one step for each session."""
     steps: list[object] = []
@@ -294,12 +306,14 @@ def test_a_damaged_database_is_put_aside_and_made_anew_from_the_files(sessions: 
     for name in ("state.sqlite", "state.sqlite-wal", "state.sqlite-shm"):
         if (home / name).exists():
             (home / name).write_bytes(b"no database at all " * 400)
+    status = memorist("rollouts", "status").stdout
     done = found("rollouts", "sync", "--sessions", str(sessions))
 
     assert (done["found"], done["extracted"], done["eligible"]) == (2, 0, 0)
     assert (home / "memories" / "MEMORY.md").read_text() == before
     assert list(home.glob("state.sqlite.damaged*"))
     assert any("damaged" in each for each in done["remarks"])
+    assert "remark: the database was damaged" in status
 
 
 @pytest.mark.covers("OP-1", "RO-2")

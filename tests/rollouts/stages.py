@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,11 +19,18 @@ from memorist.store.thread import Extracted, Thread
 SETTINGS = RolloutsSettings(max_age_days=40_000, running=9)
 
 
+def wait_for(path: Path) -> None:
+    """Until the file is there."""
+    while not path.exists():
+        time.sleep(0.05)
+
+
 class Scripted:
     """Takes `seconds` for each session and notes what it did, in memory and, one line each, in a file that several processes share."""
 
-    def __init__(self, state: State, *, seconds: float = 0.0, log: Path | None = None) -> None:
-        self.state, self.seconds, self.log = state, seconds, log
+    def __init__(self, state: State, *, seconds: float = 0.0, log: Path | None = None, gate: Path | None = None) -> None:
+        """`gate`: no session is done before that file is there."""
+        self.state, self.seconds, self.log, self.gate = state, seconds, log, gate
         self.done: list[str] = []
         self.wanted, self.reached = 0, asyncio.Event()
         self.broken: dict[str, Exception] = {}
@@ -38,6 +46,8 @@ class Scripted:
     async def extract(self, thread: Thread) -> Extracted:
         self.note(f"begin {thread.id}")
         await asyncio.sleep(self.seconds)
+        if self.gate is not None:
+            await asyncio.to_thread(wait_for, self.gate)
         if thread.id in self.broken:
             raise self.broken[thread.id]
         self.note(f"end {thread.id}")

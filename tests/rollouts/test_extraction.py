@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Usage
-from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable, UnreadableSession
+from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable, UnreadableSession
 from memorist.forks.governor import Refusal
 from memorist.forks.spec import ForkSpec, Outcome, Receipt
 from memorist.ports import Request
@@ -133,7 +133,7 @@ async def test_a_spent_budget_asks_no_model(tmp_path: Path) -> None:
     """Where the budget says no, nothing is sent: the session waits for another day, and at the last attempt structure serves, with the reason."""
     thread = talk().thread(tmp_path / "s.jsonl")
     given, model, kept = means([GOOD], governor=Miser())
-    with pytest.raises(ModelUnavailable, match="today's budget of requests is spent"):
+    with pytest.raises(BudgetSpent, match="today's budget of requests is spent"):
         await extract(thread, given)
     made = await extract(thread, means([GOOD], governor=Miser(), final=True)[0])
 

@@ -43,7 +43,8 @@ def address(server: str) -> str:
     return server
 
 
-def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+def until(holds: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait until it holds; the limit is only there so that what never comes about does not hang."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came about"
@@ -90,7 +91,7 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(address: str
     log.touch()
     ids = [f"t{number:02}" for number in range(10)]
     keep_threads(state, [thread(id, updated=state.now() - DAY) for id in ids])
-    child = [sys.executable, "-m", "rollouts.worker_child", address, str(log), "0.4", "2"]
+    child = [sys.executable, "-m", "rollouts.worker_child", address, str(log), "0.1", "2"]
     workers = [subprocess.Popen(child, cwd=TESTS) for _ in range(2)]
 
     def lines() -> list[list[str]]:
@@ -100,9 +101,10 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(address: str
         # Both have begun something; the first is killed while it is at work.
         until(lambda: all(sum(each[:2] == [str(worker.pid), "begin"] for each in lines()) > 1 for worker in workers))
         workers[0].kill()
+        log.with_name("go").touch()
         until(lambda: len(kept(state)) == len(ids) and all(each.selected for each in kept(state)))
         workers[1].send_signal(signal.SIGTERM)
-        workers[1].wait(timeout=20)
+        workers[1].wait(timeout=120)
     finally:
         for worker in workers:
             worker.kill()

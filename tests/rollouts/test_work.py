@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memorist.errors import ModelUnavailable
+from memorist.errors import BudgetSpent, ModelUnavailable
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.work.run import one_round, work
 from memorist.rollouts.working import Done, Stages, Told, Waits
@@ -122,6 +122,46 @@ async def test_no_more_run_at_once_than_may(tmp_path: Path) -> None:
         most = max(most, running)
 
     assert (most, outcomes(told).count(("global", "consolidated")), len(kept(state))) == (2, 1, 6)
+
+
+@pytest.mark.covers("SG-1", "RO-2")
+async def test_what_the_budget_does_not_allow_waits_and_costs_no_attempt(tmp_path: Path) -> None:
+    """Ten times blocked and then allowed: the first attempt's way is still taken, and nothing counts as failed."""
+    state, clock = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread()])
+    scripted, sure = Scripted(state), Scripted(state)
+    scripted.broken = {"t": BudgetSpent("the cap of the day is reached")}
+    given = msgspec.structs.replace(means(state, scripted, told), stages=Stages(scripted.extract, scripted.consolidate, sure.extract))
+    for _ in range(10):
+        await one_round(given, "worker")
+        clock.advance(3_600)
+    waited = [(each.outcome, each.reason) for each in told if isinstance(each, Done) and each.key == "t"]
+    scripted.broken = {}
+    await one_round(given, "worker")
+
+    assert waited == [("released", "the cap of the day is reached")] * 10
+    assert (failures(state), outcomes(told)[-2], sure.done) == ([], ("t", "kept"), [])
+
+
+@pytest.mark.covers("SG-1", "RO-1")
+async def test_a_session_that_is_nearly_too_old_is_not_put_off(tmp_path: Path) -> None:
+    """With two days left of ten its attempts run out, and the last one takes the way that needs no model: it is not lost to a budget that stays spent."""
+    state, clock = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread(updated=NOW - 8 * DAY)])
+    scripted = Scripted(state)
+    scripted.broken = {"t": BudgetSpent("the cap of the day is reached")}
+    sure = Scripted(state)
+    given = msgspec.structs.replace(
+        means(state, scripted, told, RolloutsSettings()), stages=Stages(scripted.extract, scripted.consolidate, sure.extract)
+    )
+    for _ in range(3):
+        await one_round(given, "worker")
+        clock.advance(3_600)
+
+    assert [outcome for key, outcome in outcomes(told) if key == "t"] == ["failed", "failed", "kept"]
+    assert len(kept(state)) == 1
 
 
 @pytest.mark.covers("RO-4")

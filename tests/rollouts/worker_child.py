@@ -1,4 +1,4 @@
-"""Run as a program: a worker on a shared database with scripted stages, until it gets SIGTERM."""
+"""Run as a program: a worker on a shared database with scripted stages, until it gets SIGTERM. It ends no session before there is a file `go`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from memorist.rollouts.working import Pace
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 
-PACE = Pace(stalled=2.0, sweep=0.5, lease=4, settle=0.2)
+PACE = Pace(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
+"""A worker that lives must give its signs in that time on a machine that is busy with other work too."""
 
 
 async def main(address: str, log: Path, seconds: float, at_once: int) -> None:
     state = PostgresState(address)
-    scripted, stop = Scripted(state, seconds=seconds, log=log), asyncio.Event()
+    scripted, stop = Scripted(state, seconds=seconds, log=log, gate=log.with_name("go")), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     await work_together(means(state, scripted, [], SETTINGS, lease=PACE.lease), address, stop, pace=PACE, at_once=at_once)
     state.close()

@@ -15,6 +15,7 @@ from memorist.store.jobs import (
     finish_consolidation,
     finish_extraction,
     jobs,
+    postpone,
     release,
     renew,
     retry,
@@ -132,6 +133,37 @@ def test_a_claim_that_is_given_back_costs_no_attempt(tmp_path: Path) -> None:
 
     assert (back, release(state, first), claim(state, worker="two").attempt, failures(state)) == (True, False, 1, [])
     assert jobs(state)[0].retries_left == 3
+
+
+@pytest.mark.covers("RO-2", "SG-1")
+def test_what_may_not_be_done_now_waits_and_costs_no_attempt(tmp_path: Path) -> None:
+    """It comes again after the delay, says why until then, is no failure, and somebody's word ends the wait; who lost the claim puts nothing off."""
+    state, clock = opened(tmp_path)
+    for _ in range(9):
+        first = claim(state)
+        assert postpone(state, first, "the cap of the day is reached", TERMS)
+        waits = refused(state)
+        clock.advance(HOUR)
+    late = postpone(state, first, "the cap of the day is reached", TERMS)
+    postpone(state, claim(state), "the cap of the day is reached", TERMS)
+    lifted = retry(state, TERMS, ["t"])
+
+    assert (waits.why, waits.reason, late) == ("backoff", "the cap of the day is reached", False)
+    assert (failures(state), exhausted(state), lifted) == ([], [], 1)
+    assert claim(state, worker="two").attempt == 1
+
+
+@pytest.mark.covers("RO-2")
+def test_a_word_ends_the_wait_of_a_consolidation_that_was_asked_for_again(tmp_path: Path) -> None:
+    """It failed, and a session was extracted since: `retry` lifts its delay all the same."""
+    state, _ = opened(tmp_path)
+    whole = claim_consolidation(state, worker="one", terms=TERMS)
+    assert isinstance(whole, Claimed)
+    fail(state, whole, "there are links in the folder", TERMS)
+    finish_extraction(state, claim(state), extract(), TERMS)
+
+    assert retry(state, TERMS) == 1
+    assert isinstance(claim_consolidation(state, worker="one", terms=TERMS), Claimed)
 
 
 @pytest.mark.covers("RO-2")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule, run_state_machine_as_test
 
 from memorist.store.claims import SKEW, Claimed, Terms
-from memorist.store.jobs import claim_extraction, exhausted, fail, failures, finish_extraction, jobs, release, renew, retry
+from memorist.store.jobs import claim_extraction, exhausted, fail, failures, finish_extraction, jobs, postpone, release, renew, retry
 from memorist.store.rollouts import keep_threads, kept, standings
 from store.claiming import NOW, extract, opened, thread
 
@@ -99,10 +99,10 @@ class Claims(RuleBasedStateMachine):
         assert len(failures(self.state)) == before + owned
         self._over(claim)
 
-    @rule(claim=consumes(held))
-    def a_worker_gives_up(self, claim: Claimed) -> None:
+    @rule(claim=consumes(held), later=st.booleans())
+    def a_worker_gives_up(self, claim: Claimed, later: bool) -> None:
         owned = self._owned(claim)
-        assert release(self.state, claim) is owned
+        assert (postpone(self.state, claim, "not now", TERMS) if later else release(self.state, claim)) is owned
         self._over(claim)
 
     @rule()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+
 from msgspec import Struct
 
 from memorist.rollouts.sources.run import Passed
+from memorist.rollouts.working import Done, Told
+from memorist.store.claims import Refused
+from memorist.store.thread import Kept
 
 
 class Failed(Struct, frozen=True):
@@ -34,3 +40,28 @@ class Synced(Struct, frozen=True, kw_only=True):
     way: str = ""
     """How the files were made: by `model` or `structural`."""
     remarks: tuple[str, ...] = ()
+
+
+def parted(heard: Sequence[Told]) -> tuple[list[Done], tuple[Failed, ...]]:
+    """What ended, and what has to wait and why: what could not be claimed, and what was given back."""
+    done = [each for each in heard if isinstance(each, Done) and each.outcome != "released"]
+    waits = [
+        Failed(each.key, each.reason) if isinstance(each, Done) else Failed(each.refused.key, _reason(each.refused))
+        for each in heard
+        if not isinstance(each, Done) or each.outcome == "released"
+    ]
+    return done, tuple(waits)
+
+
+def _reason(refused: Refused) -> str:
+    """For a person. What waits after a failure says so: whoever has mended the cause must not take the old reason for a new one."""
+    if refused.why != "backoff" or refused.until is None:
+        return refused.reason or refused.why
+    until = datetime.fromtimestamp(refused.until, UTC).strftime("%H:%M UTC")
+    return f"waits until {until}, or for `memorist rollouts retry`, since it could not be done before: {refused.reason}"
+
+
+def without_model(extracts: Sequence[Kept], made: Collection[str]) -> list[str]:
+    """A remark where structure served for some of these sessions although there is a model."""
+    problems = [each.extracted.problem for each in extracts if each.extracted.thread in made and each.extracted.problem]
+    return [f"{len(problems):,} extracted without the model; the first because {problems[0]}"] if problems else []

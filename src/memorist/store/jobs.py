@@ -154,7 +154,7 @@ def fail(state: State, claim: Claimed, reason: str, terms: Terms) -> bool:
 
 
 def release(state: State, claim: Claimed) -> bool:
-    """Give a claim back without a result: the worker is stopped, or may not spend more. It counts as no attempt. Raises StoreError."""
+    """Give a claim back without a result: the worker is stopped. It counts as no attempt. Raises StoreError."""
     with state.transaction():
         job = _held(state, claim)
         if job is not None:
@@ -163,10 +163,24 @@ def release(state: State, claim: Claimed) -> bool:
         return job is not None
 
 
-def retry(state: State, terms: Terms, keys: Sequence[str] | None = None) -> int:
-    """Give failed jobs (all, or those of these threads) their retries back, at once; says how many. Raises StoreError."""
+def postpone(state: State, claim: Claimed, reason: str, terms: Terms) -> bool:
+    """Give a claim back until the retry delay has passed: it may not be done now. It counts as no attempt. Raises StoreError."""
     with state.transaction():
-        failed = [job for job in jobs(state) if job.status == "error" and (keys is None or job.key in keys)]
+        job = _held(state, claim)
+        if job is not None:
+            back = msgspec.structs.replace(job, status="pending", attempts=job.attempts - 1, token=None, lease_until=None)
+            _keep(state, msgspec.structs.replace(back, retry_at=state.now() + terms.retry_seconds, last_error=reason))
+        return job is not None
+
+
+def retry(state: State, terms: Terms, keys: Sequence[str] | None = None) -> int:
+    """Give jobs that failed or were postponed (all, or those of these threads) their retries back, at once; says how many. Raises StoreError."""
+    with state.transaction():
+        failed = [
+            job
+            for job in jobs(state)
+            if (job.status == "error" or (job.status == "pending" and job.retry_at)) and (keys is None or job.key in keys)
+        ]
         for job in failed:
             _keep(state, msgspec.structs.replace(job, status="pending", retries_left=terms.retries, retry_at=None))
         return len(failed)

@@ -21,6 +21,8 @@ from memorist.store.layout import Layout
 @click.option("--here", is_flag=True, help="It holds for this project only. [default: everywhere]")
 def note(text: str, here: bool) -> None:
     """Note something for later sessions: shown at once, merged at the next consolidation."""
+    if not text.strip():
+        raise click.UsageError("the note is empty; say what is to be noted")
     place = repository(str(Path.cwd())) if here else EVERYWHERE
     folder = Layout(Path(settings_of().home).expanduser().absolute()).rollouts
     now = datetime.fromtimestamp(SystemClock().now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -13,10 +13,12 @@ from memorist.cli.rollouts.group import looked
 from memorist.errors import NothingToDo
 from memorist.past_state import PastState
 from memorist.rollouts.eligible import judge_all
+from memorist.store.claims import GLOBAL
 from memorist.store.files import DiskFiles
 from memorist.store.forgetting import set_mode
 from memorist.store.jobs import exhausted, failures, jobs, retry
 from memorist.store.rollouts import kept, reset, standing_of, standings, threads
+from memorist.store.state import remarks
 from memorist.store.thread import Thread
 
 
@@ -47,6 +49,7 @@ def _status(past: PastState) -> dict[str, Any]:
         "not_tried_again": [{"thread": job.key, "attempts": job.attempts, "why": job.last_error or ""} for job in exhausted(past.state)],
         "failures": [{"thread": each.key, "at": _time(each.at), "why": each.reason} for each in failures(past.state)[-20:]],
         "without_model": [{"thread": each.extracted.thread, "why": each.extracted.problem} for each in extracts if each.extracted.problem],
+        "remarks": remarks(past.state),
     }
 
 
@@ -72,13 +75,19 @@ def _print(found: dict[str, Any]) -> None:
     if found["without_model"]:
         first = found["without_model"][0]
         click.echo(f"{len(found['without_model']):,} extracts were made without the model; the first because {show.readable(first['why'])}")
+    for each in found["remarks"]:
+        click.echo(f"remark: {show.readable(each)}")
 
 
 @click.command("retry")
-@click.argument("threads", nargs=-1, metavar="[THREAD]…")
-def retry_command(threads: tuple[str, ...]) -> None:
-    """Try sessions again that failed, all of them without a name."""
-    count = looked(lambda past: retry(past.state, past.terms, list(threads) or None))
+@click.argument("names", nargs=-1, metavar="[THREAD]…")
+def retry_command(names: tuple[str, ...]) -> None:
+    """Try again what failed or has to wait after a failure: these sessions, or all and the consolidation (`global`)."""
+
+    def work(past: PastState) -> int:
+        return retry(past.state, past.terms, [GLOBAL if each == GLOBAL else _named(past, each).id for each in names] or None)
+
+    count = looked(work)
     click.echo(f"{count:,} jobs may run again; `memorist rollouts sync` or `memorist worker --once` runs them")
 
 

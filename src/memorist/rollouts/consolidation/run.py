@@ -224,6 +224,7 @@ class _Run:
         verdict = Void(huge) if huge else accept(draft.values, {path: after for path, (_, after) in made.items()})
         if isinstance(verdict, Void):
             return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
+        self._remarks += [] if made else ["the model changed nothing of the draft that was made by structure"]
         self._remarks += [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"] if verdict.ignored else []
         self._remarks += [f"{verdict.put_back} claims that the model had left out were put back"] if verdict.put_back else []
         self._remarks += [f"{verdict.unsupported} claims of the model without a session were taken out"] if verdict.unsupported else []

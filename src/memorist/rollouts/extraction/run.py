@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.tokens import estimate_text, family_factor
-from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+from memorist.errors import BudgetSpent, ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 from memorist.forks.governed.run import run_governed
 from memorist.forks.governor import Governor, Ungoverned
 from memorist.forks.spec import EditWay, ForkLimits, ForkSpec, NoTools, Outcome, Receipt
@@ -54,7 +54,7 @@ async def extract(thread: Thread, means: StageMeans) -> Extracted:
     """What stage one makes of a session; its `problem` says why a model that was to be asked did not make it.
 
     A session in which nobody asked for anything is a no-op, and no model is asked. Raises UnreadableSession for a file that cannot be read, and
-    ModelUnavailable where the model may answer another time and this is not the `final` attempt.
+    ModelUnavailable where the model may answer another time and this is not the `final` attempt: BudgetSpent where it was not asked.
     """
     lines = LineFile(Path(thread.path))
     gone = await asyncio.to_thread(gather, lines)
@@ -65,7 +65,7 @@ async def extract(thread: Thread, means: StageMeans) -> Extracted:
         if isinstance(found, Stage):
             stage = found
         elif found.later and not means.final:
-            raise ModelUnavailable(f"Stage one of session {thread.id}: {found.why}")
+            raise (BudgetSpent if found.blocked else ModelUnavailable)(f"Stage one of session {thread.id}: {found.why}")
         else:
             problem = found.why
     made = extracted(stage, thread, now=means.clock.now())
@@ -74,10 +74,11 @@ async def extract(thread: Thread, means: StageMeans) -> Extracted:
 
 
 class GivenUp(Struct, frozen=True):
-    """The model gives nothing of use, and why; `later` says that it may at another time."""
+    """The model gives nothing of use, and why; `later` says that it may at another time, `blocked` that it was not asked."""
 
     why: str
     later: bool = False
+    blocked: bool = False
 
 
 class _Watched:
@@ -162,7 +163,7 @@ class _Reading:
                     return GivenUp(f"the session does not fit the model's window, however little of it is sent: {receipt.said}")
                 continue
             if receipt.outcome is Outcome.BLOCKED:
-                return GivenUp(receipt.said, later=True)
+                return GivenUp(receipt.said, later=True, blocked=True)
             if receipt.outcome not in (Outcome.UNCHANGED, Outcome.OVER_LIMIT):
                 return GivenUp(receipt.said or "the model gave no answer", later=not isinstance(self._model.error, ModelRefused))
             self._calibrate(asked)

@@ -13,13 +13,22 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from memorist.errors import MemoristError
+from memorist.errors import BudgetSpent, MemoristError
 from memorist.ports import Clock
 from memorist.rollouts.eligible import judge_all
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.working import Done, Outcome, Stages, Told, Waits
 from memorist.store.claims import Claimed, Kind, Refused, Terms
-from memorist.store.jobs import claim_consolidation, claim_extraction, fail, finish_consolidation, finish_extraction, release, renew
+from memorist.store.jobs import (
+    claim_consolidation,
+    claim_extraction,
+    fail,
+    finish_consolidation,
+    finish_extraction,
+    postpone,
+    release,
+    renew,
+)
 from memorist.store.rollouts import prune, standings
 from memorist.store.state import State
 from memorist.store.thread import Thread
@@ -27,8 +36,15 @@ from memorist.store.thread import Thread
 POLL_SECONDS = 60.0
 """Time between two looks for work. A session becomes eligible by hours, so a minute is soon."""
 
+DAY = 86_400
+
 BEATS = 4
 """Signs of life in one lease. Codex gives one every 90 s of an hour's lease; three may be missed here."""
+
+LAST_DAYS = 2
+"""A session that has no more days than that before it is too old is not put off where the budget is spent: the attempts run out within hours, and the
+last one takes structure, so that it is not lost. Ours.
+"""
 
 T = TypeVar("T")
 
@@ -120,7 +136,8 @@ async def extract_one(means: Means, thread: Thread, *, worker: str) -> Done | Re
         extract = (means.stages.last_extract or means.stages.extract) if claim.last else means.stages.extract
         return finish_extraction(means.state, claim, await extract(thread), means.terms)
 
-    return await _done(means, claim, job)
+    left = means.settings.max_age_days * DAY - (means.state.now() - thread.updated)
+    return await _done(means, claim, job, put_off=left > LAST_DAYS * DAY or left < 0)
 
 
 async def consolidate_once(means: Means, *, worker: str) -> Done | Refused:
@@ -142,7 +159,8 @@ def _waits(means: Means, kind: Kind, refused: Refused) -> Refused:
     return refused
 
 
-async def _done(means: Means, claim: Claimed, job: Callable[[], Awaitable[Outcome]]) -> Done:
+async def _done(means: Means, claim: Claimed, job: Callable[[], Awaitable[Outcome]], *, put_off: bool = True) -> Done:
+    """`put_off`: what may not be spent now counts as no attempt."""
     start = means.clock.monotonic()
     try:
         task = await _alive(means, claim, job())
@@ -155,6 +173,8 @@ async def _done(means: Means, claim: Claimed, job: Callable[[], Awaitable[Outcom
         return _tell(means, claim, start, "lost", "its lease ran out, and another worker has taken it over")
     if error is None:
         return _tell(means, claim, start, task.result(), "")
+    if put_off and isinstance(error, BudgetSpent):
+        return _tell(means, claim, start, "released" if postpone(means.state, claim, str(error), means.terms) else "lost", str(error))
     # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs down, and is on record with its name.
     reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
     return _tell(means, claim, start, "failed" if fail(means.state, claim, reason, means.terms) else "lost", reason)
