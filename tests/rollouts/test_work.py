@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -10,12 +13,20 @@ import pytest
 
 from memorist.errors import BudgetSpent, ModelUnavailable
 from memorist.rollouts.settings import RolloutsSettings
-from memorist.rollouts.work.run import one_round, work
+from memorist.rollouts.work.run import is_dead, one_round, work, worker_name
 from memorist.rollouts.working import Done, Stages, Told, Waits
+from memorist.store.claims import Terms
 from memorist.store.jobs import exhausted, failures, jobs
 from memorist.store.rollouts import keep_threads, kept
 from rollouts.stages import Scripted, means
-from store.claiming import DAY, NOW, opened, thread
+from store.claiming import DAY, NOW, claim, opened, thread
+
+
+def number_of_nobody() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    return ended.pid
 
 
 def outcomes(told: list[Told]) -> list[tuple[str, str]]:
@@ -162,6 +173,30 @@ async def test_a_session_that_is_nearly_too_old_is_not_put_off(tmp_path: Path) -
 
     assert [outcome for key, outcome in outcomes(told) if key == "t"] == ["failed", "failed", "kept"]
     assert len(kept(state)) == 1
+
+
+@pytest.mark.covers("RO-2")
+async def test_what_a_killed_process_of_this_machine_held_is_begun_again_at_once(tmp_path: Path) -> None:
+    """Its number is nobody's any more: no hour is waited for, and its death is on record as a failed attempt. What the living hold stays theirs."""
+    state, _ = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread("killed"), thread("held"), thread("elsewhere")])
+    gone = number_of_nobody()
+    claim(state, "killed", worker=f"{platform.node() or 'host'}:{gone}:abc.0", terms=Terms(running=9))
+    claim(state, "held", worker=worker_name(), terms=Terms(running=9))
+    claim(state, "elsewhere", worker=f"not-{platform.node()}:{gone}:abc.0", terms=Terms(running=9))
+    await one_round(means(state, Scripted(state), told), worker_name())
+
+    assert sorted(outcomes(told)) == [("elsewhere", "running"), ("global", "consolidated"), ("held", "running"), ("killed", "kept")]
+    assert [(each.key, "no sign of life" in each.reason) for each in failures(state)] == [("killed", True)]
+
+
+@pytest.mark.parametrize(
+    "name", ["", "one", "::", ":::", f"{platform.node()}:0x1:a", f"{platform.node()}:{10**30}:a", f"{platform.node()}:-1:a"]
+)
+def test_what_names_no_process_is_not_known_to_be_dead(name: str) -> None:
+    """Names that other programs or older versions gave."""
+    assert not is_dead(name)
 
 
 @pytest.mark.covers("RO-4")

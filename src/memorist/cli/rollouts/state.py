@@ -13,7 +13,7 @@ from memorist.cli.rollouts.group import looked
 from memorist.errors import NothingToDo
 from memorist.past_state import PastState
 from memorist.rollouts.eligible import judge_all
-from memorist.store.claims import GLOBAL
+from memorist.store.claims import GLOBAL, Job, ahead
 from memorist.store.files import DiskFiles
 from memorist.store.forgetting import set_mode
 from memorist.store.jobs import exhausted, failures, jobs, retry
@@ -47,10 +47,17 @@ def _status(past: PastState) -> dict[str, Any]:
         "last_consolidation": _time(consolidation.succeeded) if consolidation is not None else None,
         "consolidation_failed": consolidation.last_error if consolidation is not None else None,
         "not_tried_again": [{"thread": job.key, "attempts": job.attempts, "why": job.last_error or ""} for job in exhausted(past.state)],
+        "put_off": [{"thread": job.key, "until": _time(job.retry_at), "why": job.last_error or ""} for job in _put_off(past)],
         "failures": [{"thread": each.key, "at": _time(each.at), "why": each.reason} for each in failures(past.state)[-20:]],
         "without_model": [{"thread": each.extracted.thread, "why": each.extracted.problem} for each in extracts if each.extracted.problem],
         "remarks": remarks(past.state),
     }
+
+
+def _put_off(past: PastState) -> list[Job]:
+    """What was neither done nor failed, and waits."""
+    now = past.state.now()
+    return [job for job in jobs(past.state) if job.status == "pending" and ahead(job.retry_at, now, past.terms.retry_seconds)]
 
 
 def _time(seconds: int | None) -> str | None:
@@ -66,6 +73,9 @@ def _print(found: dict[str, Any]) -> None:
     click.echo(f"consolidated: {found['consolidated']:,} sessions, last {found['last_consolidation'] or 'never'}")
     if found["consolidation_failed"]:
         click.echo(f"the last consolidation failed: {show.readable(found['consolidation_failed'])}")
+    if found["put_off"]:
+        first = found["put_off"][0]
+        click.echo(f"put off: {len(found['put_off']):,}, the first until {first['until']}: {show.readable(first['why'])}")
     for each in found["not_tried_again"]:
         click.echo(
             f"not tried again ({each['attempts']} attempts): {each['thread']}: {show.readable(each['why'])}; see `memorist rollouts retry`"

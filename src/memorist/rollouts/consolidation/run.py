@@ -217,6 +217,8 @@ class _Run:
             overlay, receipt = await self._forked(model, draft, given)
         except _LeaseLostError:
             return draft, "structural", _LOST, None
+        if receipt.outcome is Outcome.BLOCKED:
+            return draft, "structural", f"no model was asked: {receipt.said}", receipt
         if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
             return draft, "structural", f"the model did not finish: {receipt.said}", receipt
         made = {path.relative_to(self._folder).as_posix(): pair for path, pair in overlay.changed().items()}

@@ -19,6 +19,7 @@ from memorist.rollouts.eligible import judge_all
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.working import Done, Outcome, Stages, Told, Waits
 from memorist.store.claims import Claimed, Kind, Refused, Terms
+from memorist.store.dead import end_leases
 from memorist.store.jobs import (
     claim_consolidation,
     claim_extraction,
@@ -76,6 +77,21 @@ def worker_name() -> str:
     return f"{platform.node() or 'host'}:{os.getpid()}:{secrets.token_hex(3)}"
 
 
+def is_dead(worker: str) -> bool:
+    """Whether this names a process of this machine that is no more. Of one elsewhere, or whose number another has by now, that is not known."""
+    machine, _, rest = worker.rpartition(":")[0].rpartition(":")
+    if machine != (platform.node() or "host") or not rest.isdecimal():
+        return False
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        # Somebody else's process, or no number that a process can have.
+        return False
+    return False
+
+
 def eligible_threads(means: Means) -> list[Thread]:
     """The sessions that may be extracted now, newest first. Raises StoreError."""
     found = standings(means.state, behind=True, limit=means.settings.scan)
@@ -107,6 +123,7 @@ async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None,
 async def one_round(means: Means, worker: str, *, at_once: int | None = None) -> None:
     """Extract what is eligible, as many at a time as may run, and then consolidate. Raises StoreError."""
     means.look()
+    end_leases(means.state, is_dead)
     prune(means.state, means.settings.unused_days)
     waiting = deque(eligible_threads(means))
 
