@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from rich.progress import Progress
 
 from memorist.cli.main import commands
-from memorist.errors import MemoristError, NothingToDo
+from memorist.errors import MemoristError, NothingToDo, SettingsError
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.working import terms_of
 from memorist.store.claims import Claimed
-from memorist.store.jobs import claim_extraction, fail
+from memorist.store.jobs import claim_extraction, fail, postpone
 from memorist.store.rollouts import threads
 from memorist.store.state import open_sqlite_state
 from rollouts.conftest import claude, codex
@@ -282,6 +282,36 @@ def test_an_empty_note_is_a_wrong_call(home: Path, text: str) -> None:
     """Nothing is written, and the exit status is 2."""
     assert memorist("rollouts", "note", text).exit_code == 2
     assert not (home / "memories").exists()
+
+
+@pytest.mark.covers("FG-1", "RO-2")
+@pytest.mark.parametrize("line", ["running = 0", "running = -3", "retries = 0", "lease_seconds = 0", "consolidated = 0"])
+def test_a_setting_that_would_let_nothing_be_done_is_an_error_and_no_silence(sessions: Path, home: Path, line: str) -> None:
+    """It names the setting, and no session is touched."""
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text(f"[rollouts]\n{line}\n")
+    ran = memorist("rollouts", "sync", "--sessions", str(sessions))
+
+    assert isinstance(ran.exception, SettingsError)
+    assert f"rollouts.{line.split(maxsplit=1)[0]}" in str(ran.exception)
+
+
+@pytest.mark.covers("SG-1", "RO-3")
+def test_what_the_budget_puts_off_is_told_with_its_reason(sessions: Path) -> None:
+    """By the sync that met it, which failed at nothing, and by `status` until it is tried again."""
+    state = open_sqlite_state(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
+    terms = terms_of(RolloutsSettings())
+    claim = claim_extraction(state, "c1", 1, worker="w", terms=terms)
+    assert isinstance(claim, Claimed)
+    postpone(state, claim, "the day's requests are used", terms)
+    state.close()
+    told = found("rollouts", "status")
+
+    assert [(each["thread"], each["why"]) for each in told["put_off"]] == [("c1", "the day's requests are used")]
+    assert "put off: 1, the first until " in memorist("rollouts", "status").stdout
+    assert told["failures"] == []
+    assert memorist("rollouts", "retry").stdout.startswith("1 jobs may run again")
+    assert found("rollouts", "status")["put_off"] == []
 
 
 def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:

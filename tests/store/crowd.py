@@ -22,6 +22,7 @@ TERMS = Terms(lease_seconds=1, running=99, retries=99)
 
 def main(path: Path, dies_at: int) -> None:
     state = open_sqlite_state(path)
+    path.with_name(f"ready-{os.getpid()}").touch()
     while not path.with_name("go").exists():
         time.sleep(0.01)
     name, claims = f"worker-{os.getpid()}", 0

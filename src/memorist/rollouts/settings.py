@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 
 class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -19,31 +19,31 @@ class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Model of stage one; empty for the one of background work (`model`)."""
     consolidation_model: str = ""
     """Model of stage two; empty for that of stage one."""
-    max_age_days: int = 10
+    max_age_days: Annotated[int, Meta(ge=0)] = 10
     """Sessions older than that are not looked at by themselves."""
-    min_idle_hours: int = 6
+    min_idle_hours: Annotated[int, Meta(ge=0)] = 6
     """Hours since a session's newest message before it counts as finished."""
     sources: tuple[str, ...] = ("", "cli", "vscode", "sdk-cli", "memorist")
     """Who may have run a session; sub-agents and internal sessions never count."""
-    scan: int = 5_000
+    scan: Annotated[int, Meta(ge=1)] = 5_000
     """Newest sessions looked at in one scan."""
-    running: int = 2
+    running: Annotated[int, Meta(ge=1)] = 2
     """Sessions that are extracted at the same time, over all processes."""
-    lease_seconds: int = 3_600
+    lease_seconds: Annotated[int, Meta(ge=60)] = 3_600
     """A claim without a sign of life lasts that long."""
-    retries: int = 3
+    retries: Annotated[int, Meta(ge=1)] = 3
     """Attempts at a session before it waits for a newer version of it or for the user."""
-    retry_seconds: int = 3_600
+    retry_seconds: Annotated[int, Meta(ge=0)] = 3_600
     """Wait after a failed attempt."""
-    cooldown_hours: int = 6
+    cooldown_hours: Annotated[int, Meta(ge=0)] = 6
     """Wait after a consolidation that succeeded."""
-    consolidated: int = 256
+    consolidated: Annotated[int, Meta(ge=1)] = 256
     """Sessions consolidated at most."""
-    unused_days: int = 30
+    unused_days: Annotated[int, Meta(ge=1)] = 30
     """A session that was neither used nor changed for that long is not consolidated any more, and its extract is removed in time."""
-    summary_tokens: int = 2_500
+    summary_tokens: Annotated[int, Meta(ge=0)] = 2_500
     """Tokens of the summary that are shown, cut by whole entries."""
-    lean_bytes: int = 10_000
+    lean_bytes: Annotated[int, Meta(ge=0)] = 10_000
     """Bytes of the summary in the lean form."""
     pollutes: bool = False
     """True leaves out sessions that took in content from the web or from MCP servers."""
