@@ -176,9 +176,10 @@ class Daemon:
 
 async def _question(reader: asyncio.StreamReader) -> Question | str | None:
     """A question; `moved` for one of another version, None for what is no question."""
-    read = wire.read_header(await reader.readline())
+    line = await reader.readline()
+    read = wire.read_header(line)
     if read is None:
-        return None
+        return wire.MOVED if wire.of_another_version(line) else None
     version, event, client, project, length = read
     if version != __version__:
         return wire.MOVED
