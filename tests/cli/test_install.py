@@ -173,6 +173,22 @@ def test_one_file_that_cannot_be_understood_keeps_no_hook_installed(user: Path) 
 
 
 @pytest.mark.covers("IN-2")
+def test_broken_settings_of_memorist_keep_nobody_from_taking_it_out(user: Path) -> None:
+    """Installing names what is wrong with them; uninstalling goes on without them, and every byte comes back."""
+    before = settings(user)
+    said("install", "claude-code")
+    home = Path(os.environ["MEMORIST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text("bad = [")
+
+    assert "not valid TOML" in str(run("install", "claude-code").exception)
+    said("uninstall", "claude-code")
+
+    (home / "config.toml").unlink()
+    assert {name: data for name, data in settings(user).items() if home not in (user / name).parents} == before
+
+
+@pytest.mark.covers("IN-2")
 def test_what_codex_did_to_its_settings_keeps_nothing_of_memorist_there(user: Path) -> None:
     """After `codex mcp add` and consent to a tool: hooks and server go, and what Codex and the user wrote stays."""
     said("install", "codex", "--home", str(user / "elsewhere"))

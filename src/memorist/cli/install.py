@@ -13,7 +13,7 @@ import click
 
 from memorist.cli.hook import HOME, load_home
 from memorist.configuration import load_settings
-from memorist.errors import InputError, UsageError
+from memorist.errors import InputError, SettingsError, UsageError
 from memorist.hooks.entries import EACH_TOOL, EVENTS, Program, entries
 from memorist.hooks.event import CLIENTS, Client
 from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
@@ -75,7 +75,7 @@ def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home:
     Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. A file that cannot be
     understood is left, and told of at the end. Memories stay.
     """
-    where = load_home(home)
+    where = _home_to_leave(home)
     plugging = Plugging(where, DiskFiles())
     found = targets(client, _where(user=user), this_program(where), {}, mcp=mcp is not False)
     changes, refused = [], []
@@ -98,6 +98,15 @@ def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, 
         return
     for _, change in changes:
         act(change)
+
+
+def _home_to_leave(home: Path | None) -> Path:
+    """The home folder; the usual one where memorist's own settings cannot be used: they must not keep anybody from taking it out."""
+    try:
+        return load_home(home)
+    except SettingsError as error:
+        click.echo(f"{error}; the home folder that the environment names is taken", err=True)
+        return Path(os.environ.get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
 
 
 def _where(*, user: bool) -> Where:
