@@ -273,6 +273,17 @@ def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest
     assert "memorist[mcp]" in str(run("install", "codex", "--mcp").exception)
 
 
+@pytest.mark.parametrize(("client", "names"), [("claude-code", ".mcp.json"), ("codex", "hooks.json and config.toml")])
+@pytest.mark.covers("IN-2")
+def test_what_a_repository_should_not_hold_is_told(client: str, names: str, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path of this machine in a project's file that others may get is named; nothing is said of the user's own files."""
+    (user / "shop").mkdir()
+    monkeypatch.chdir(user / "shop")
+
+    assert f"Keep {names} out of" in said("install", client, "--project")
+    assert "out of what others get" not in said("install", client)
+
+
 def test_each_tool_is_asked_for(user: Path) -> None:
     """A hook after each tool call is installed only where it is wanted."""
     assert "PostToolUse" not in said("install", "codex", "--dry-run")

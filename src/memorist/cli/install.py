@@ -21,6 +21,9 @@ from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 
 TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
+SHARED = "Keep {} out of what others get, such as commits: a program of this machine is named there."
+PRIVATE = "settings.local.json"
+"""What Claude Code keeps to the user."""
 NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 
 
@@ -61,6 +64,9 @@ def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: P
     )
     plugging = Plugging(where, DiskFiles())
     _go([(target, plugging.plan_in(target)) for target in found], plugging.put, dry_run=dry_run)
+    shared = [target.path.name for target in found if target.path.name != PRIVATE]
+    if shared and not user and not dry_run:
+        click.echo(SHARED.format(" and ".join(shared)))
     if mcp is None and not there:
         click.echo(f"Hooks alone: {NEEDS_EXTRA}")
     if client == "codex" and not dry_run:
