@@ -78,7 +78,10 @@ def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answer
     assert window.put_before(ours(3), two) is None
 
     call = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "Read", "input": {}}]}
-    answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Done."}, {"type": "text", "text": "three"}]}
+    answer = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Done."}, {"type": "text", "text": "three"}],
+    }
     window.take(history.sent([*items, call, answer]).entries)
     assert all(window.put_before(ours(4), each) is None for each in window.messages)
     assert len(window.items()) == 6
