@@ -83,7 +83,8 @@ def context(**options: object) -> None:
     Tokens are estimated: bytes / 4, times a factor of the model's family where the model is known.
     """
     call = msgspec.convert(options, _Call)
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    where = call.place if call.place.is_dir() else Path()
+    settings = load_settings(os.environ, project=where.resolve()).settings
     found = _of_folder(call, settings) if call.place.is_dir() else _of_file(call, settings.context.family)
     show.json(_json(found)) if call.as_json else _print(call.place, found)
 
