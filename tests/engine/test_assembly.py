@@ -26,7 +26,7 @@ from memorist.context.settings import ContextSettings
 from memorist.context.world import rebuild
 from memorist.core.messages import Message
 from memorist.engine import Memorist
-from memorist.errors import InputError
+from memorist.errors import InputError, UsageError
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import RolledBack
 from memorist.session import Session
@@ -434,6 +434,16 @@ async def test_a_host_that_assembles_itself_is_sent_as_it_is(tmp_path: Path, pro
 
         assert host.messages() == [{"role": "user", "content": "Hello, please $deploy."}]
         assert session.context == ()
+
+
+@pytest.mark.covers("CX-1", "CX-2")
+@pytest.mark.parametrize(
+    ("folder", "family", "said"), [("/srv/shop", "rolout", "rolout"), ("shop", None, "absolute"), ("", None, "absolute")]
+)
+def test_a_context_that_cannot_be_is_refused_where_the_host_writes_it(folder: str, family: Any, said: str) -> None:
+    """Not by an error of another kind in the middle of its next request, nor silently."""
+    with pytest.raises(UsageError, match=said):
+        HostContext(folder=folder, family=family)
 
 
 @pytest.mark.covers("CX-1")
