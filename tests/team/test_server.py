@@ -233,6 +233,8 @@ def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Pat
     assert client(port, token=every, space="other").look(Seen()) is not None
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=one, space="other").look(Seen())
+    with pytest.raises(RemoteRefused, match="403"):
+        client(port, token=one, space="other").log()
     assert client(port, token=reading).look(Seen()) is not None
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=reading).put({"a.md": Put("a\n", "")}, Seen())
@@ -427,6 +429,9 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         assert again.look("shop") == found
         assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
         assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}
+        noted = [(each.key, each.version, each.author, each.deleted) for each in again.log("shop", most=9)]
+        assert noted == [("b.md", 2, "kim", True), ("a.md", 1, "jo", False), ("b.md", 1, "jo", False)]
+        assert [each.version for each in again.log("shop", "b.md", most=9)] == [2, 1]
         assert again.mark("shop") == (found.id, 2)
         assert again.read("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
         assert again.look("other").id != found.id

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from memorist.core.later import late_module
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
-from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
-from memorist.team.remote import MOST_NAME, By, Look, Put, Seen
+from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, Log, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
+from memorist.team.remote import MOST_NAME, MOST_REVISIONS, By, Look, Put, Revision, Seen
 
 if TYPE_CHECKING:
     import email.utils as email_utils
@@ -124,6 +124,16 @@ class ServerRemote:
 
     def _texts(self, keys: list[str]) -> dict[str, str]:
         return self._read_as(self._ask("POST", f"{self._path}/read", Wanted(keys)), Texts).texts
+
+    def log(self, key: str = "") -> tuple[Revision, ...]:
+        """Changes as the server has noted them."""
+        of_one = f"?key={quote(key, safe='')}" if key else ""
+        answer = self._ask("GET", f"{self._path}/log{of_one}")
+        changes = self._read_as(answer, Log).changes[:MOST_REVISIONS]
+        return tuple(
+            Revision(key=each.key, version=f"{each.version}", by=By(each.by[:MOST_NAME], float(each.at)), deleted=each.deleted)
+            for each in changes
+        )
 
     def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
         """Make all changes or none.

@@ -29,7 +29,23 @@ from memorist.safety.doors import LOOPBACK, answers_to
 from memorist.safety.secrets import find_secrets
 from memorist.store.team import TeamFull, TeamStore, Token, Write
 from memorist.team.keys import key_problem
-from memorist.team.protocol import MOST_BODY, SPACE, Changes, Done, Entry, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
+from memorist.team.protocol import (
+    MOST_BODY,
+    SPACE,
+    Changed,
+    Changes,
+    Done,
+    Entry,
+    Log,
+    NewText,
+    Refusal,
+    Texts,
+    View,
+    Wanted,
+    entity_tag,
+    is_digest,
+)
+from memorist.team.remote import MOST_REVISIONS
 from memorist.team.wire import digest
 
 BODY_SECONDS = 30.0
@@ -73,6 +89,7 @@ class TeamApplication:
             Route("/healthz", self._health),
             Route(below, self._team, methods=["GET", "PUT"]),
             Route(f"{below}/read", self._read, methods=["POST"]),
+            Route(f"{below}/log", self._log, methods=["GET"]),
         ]
         self.asgi: ASGIApp = KnownHosts(
             Starlette(routes=routes, exception_handlers={_Refused: _told, StoreError: _broken}), self._limits.hosts
@@ -116,6 +133,14 @@ class TeamApplication:
         wanted = await _body(request, Wanted)
         texts = await run_in_threadpool(lambda: self._store.read(space, [key for key in wanted.keys if "\0" not in key], most=MOST_READ))
         return _json(Texts(texts))
+
+    async def _log(self, request: Request) -> Response:
+        space, _ = await self._allowed(request, writing=False)
+        key = request.query_params.get("key", "")
+        if key and (problem := key_problem(key)):
+            raise _refuse(400, "key", problem)
+        noted = await run_in_threadpool(lambda: self._store.log(space, key, most=MOST_REVISIONS))
+        return _json(Log([Changed(key=each.key, version=each.version, by=each.author, at=each.at, deleted=each.deleted) for each in noted]))
 
     async def _put(self, request: Request) -> Response:
         space, token = await self._allowed(request, writing=True)
