@@ -259,10 +259,11 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, 
     except ModuleNotFoundError as error:
         raise UsageError("a team server needs the extra `team`: pip install 'memorist[team]'") from error
     with _store(store, most) as kept:
-        listening = server.listen(host, port, kept)
+        limits = server.Limits(hosts=LOOPBACK | {each.lower() for each in allow_host})
+        listening = server.listen(host, port, kept, limits)
         name, number = listening.getsockname()[:2]
         click.echo(f"memorist team server at http://{f'[{name}]' if ':' in name else name}:{number}")
-        server.serve(kept, listening, server.Limits(hosts=LOOPBACK | {each.lower() for each in allow_host}))
+        server.serve(kept, listening, limits)
 
 
 @team_group.command("token")

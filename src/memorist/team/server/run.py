@@ -54,6 +54,8 @@ MOST_AT_ONCE = 200
 """Connections at once; further ones are told to come again (503)."""
 MOST_READ = 1_000_000
 """Bytes of texts in one answer; a client asks for 200,000."""
+FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""Headers that say that a request came by way of a proxy, from anywhere."""
 ANYBODY = Token("this machine", "", writes=True)
 
 Asked = TypeVar("Asked")
@@ -107,7 +109,7 @@ class TeamApplication:
             raise _refuse(400, "space", "The name of the team is none.")
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         token = await run_in_threadpool(self._token, given.strip() if kind.lower() == "bearer" else "")
-        if token is None:
+        if token is None or (token is ANYBODY and any(name in request.headers for name in FORWARDED)):
             raise _refuse(401, "token", "A token is needed, and this one is not known.")
         if token.space not in ("", space) or (writing and not token.writes):
             raise _refuse(403, "token", "The token does not allow this.")
@@ -229,11 +231,15 @@ async def _broken(_request: Request, _error: Exception) -> Response:
     return _json(Refusal(error="store", detail="The store refuses for now."), status=503)
 
 
-def listen(host: str, port: int, store: TeamStore) -> socket.socket:
-    """A socket to serve on. Raises UsageError for a host beyond this machine while there is no token, StoreError where it cannot be had."""
-    if host not in LOOPBACK and not store.tokens():
+def listen(host: str, port: int, store: TeamStore, limits: Limits | None = None) -> socket.socket:
+    """A socket to serve on.
+
+    Raises UsageError for a host or a name beyond this machine while there is no token, StoreError where it cannot be had.
+    """
+    beyond = sorted({host, *(limits or Limits()).hosts} - LOOPBACK)
+    if beyond and not store.tokens():
         raise UsageError(
-            f"{host} can be reached from elsewhere, and anybody could read and write; make a token first: memorist team token NAME"
+            f"{', '.join(beyond)} can be reached from elsewhere, and anybody could read and write; make a token first: memorist team token NAME"
         )
     return open_socket(host, port, MOST_AT_ONCE)
 
