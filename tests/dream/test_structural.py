@@ -321,6 +321,30 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(given_: list[tuple[str
 
 
 @pytest.mark.covers("DR-5")
+@pytest.mark.parametrize(
+    ("description", "left"),
+    [
+        ("Ships tomorrow, see [the plan](gone.md).", "Ships 2026-03-03 (tomorrow), see the plan."),
+        ("Ships tomorrow", "Ships 2026-03-03 (tomorrow)"),
+        ("Ships tomorrow, see [the", "Ships 2026-03-03 (tomorrow), see [the"),
+        ("What ships tomorrow", "What ships tomorrow"),
+        ("About [the plan](gone.md)", "About the plan"),
+        ("[the plan](gone.md)", "[the plan](gone.md)"),
+    ],
+)
+def test_the_description_that_the_index_shows_is_put_right_with_the_text(description: str, left: str) -> None:
+    """Its day is proven where it begins a line of the text; its dead links go as the text's do, and it is never emptied."""
+    body = "Ships tomorrow, see [the plan](gone.md)."
+    files = {"a.md": data(body, name="a", description=description, kind="project")}
+    done = planned(files, ever={"gone.md"}, times={"a.md": {body: MONDAY}})
+
+    told = parse("a.md", after(files, done)["a.md"])
+    assert told.body.strip() == "Ships 2026-03-03 (tomorrow), see the plan."
+    assert (told.document.front.text("description") if told.document.front else "") == left
+    assert not planned(after(files, done), ever={"gone.md"}).changes
+
+
+@pytest.mark.covers("DR-5")
 @given(st.text(max_size=300), st.text(max_size=60))
 def test_any_text_can_be_dreamt_of(body: str, name: str) -> None:
     """Hostile texts in body, name and links raise nothing, and the text of a folder of one memory never goes."""
