@@ -255,6 +255,8 @@ def test_contradictions_are_told_and_not_settled() -> None:
     assert "d.md" in {each.path for each in planned(pinned, changed=changed).questions}
     again = planned(files, changed=changed, asked=[each.mark for each in done.questions])
     assert not again.questions
+    waiting = planned(files, changed=changed, waiting={"a.md", "d.md"})
+    assert [each.path for each in waiting.questions] == ["g.md"]
     files["d.md"] = data("The port is 9091", name="d")
     assert [each.path for each in planned(files, changed=changed, asked=[each.mark for each in done.questions]).questions] == ["c.md"]
 

@@ -42,6 +42,8 @@ class Held(Struct, frozen=True, kw_only=True):
     instructions: tuple[Instruction, ...] = ()
     asked: Collection[str] = ()
     """Marks of questions that were asked before."""
+    waiting: Collection[str] = ()
+    """Paths that the person is asked about already: the inbox has one question for each, and what else there is to ask waits until it is settled."""
 
 
 class Act(Struct, frozen=True, kw_only=True):
@@ -85,7 +87,7 @@ def plan(held: Held, *, most_questions: int) -> Plan:
     found = [*against(known, held.instructions), *questions(known)]
     asked: dict[str, Question] = {}
     for each in found:
-        if isinstance(each, Question) and each.mark not in held.asked:
+        if isinstance(each, Question) and each.mark not in held.asked and not {each.path, each.beside} & set(held.waiting):
             asked.setdefault(each.path, each)
     return Plan(
         changes=(*real, *gone),
