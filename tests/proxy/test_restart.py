@@ -201,6 +201,25 @@ def test_the_file_stays_small_and_holds_the_newest(tmp_path: Path, monkeypatch: 
     assert [entry.asked for entry in again.known] == [b"495", b"496", b"497", b"498", b"499"]
 
 
+def test_names_that_are_no_text_stop_nothing(proxied: Proxied) -> None:
+    """A header may hold any bytes; they stay a name, and that of one conversation alone."""
+    strange = b"caf\xe9".decode("latin-1")
+    with ScriptedServer(lambda request: Say(text="Yes.")) as server:
+        proxy = proxied(server)
+        answers = [
+            ask(proxy, [user("Hi.")], **{name: strange})
+            for name in ("x-memorist-session", "x-memorist-project", "x-claude-code-session-id", "session-id")
+        ]
+        tools = proxy.ask("/v1/messages", anthropic([user("Hi.")], tools=TOOLS), headers={"x-claude-code-session-id": strange})
+        other = ask(proxy, [user("Hi.")], **{"x-memorist-session": b"caf\xe8".decode("latin-1")})
+        proxy.close()
+
+    assert answers[0].session != other.session
+    assert {(answer.status, answer.word) for answer in answers[:2]} == {(200, "unchanged")}
+    assert (tools.status, tools.word) == (200, "unchanged")
+    assert sum(name.endswith("transcript.jsonl") for name in proxy.files()) == 4  # one name is one session, whichever header says it
+
+
 class Full(DiskFiles):
     """A disk that takes nothing more."""
 

@@ -57,6 +57,7 @@ class _User(Struct, frozen=True):
 
 def identify(headers: Mapping[str, str], body: Body) -> Who:
     """Who sends this model call. `headers` have lower-case names."""
+    headers = {name: as_text(value) for name, value in headers.items()}
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
         return Who(aside="the client asked for it")
@@ -65,6 +66,11 @@ def identify(headers: Mapping[str, str], body: Body) -> Who:
         return Who(name=own, certainty="named", project=project)
     found = _codex(headers) or _claude_code(headers, body) or _grouped(body)
     return found if project is None else msgspec.structs.replace(found, project=project)
+
+
+def as_text(value: str) -> str:
+    """A header's value, whose bytes may be no UTF-8, as a text that can be written down; values that differ stay different."""
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
 def _codex(headers: Mapping[str, str]) -> Who | None:

@@ -13,7 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
@@ -242,7 +241,7 @@ def known_of(lane: Lane) -> Known | None:
 
 def _scope(*parts: str) -> bytes:
     """Where a history is looked for, as one key; no part of it can be read from that."""
-    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).digest()
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
 def _end(scope: bytes, link: Link) -> bytes:

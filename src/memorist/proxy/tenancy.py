@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.errors import SettingsError
+from memorist.proxy.identify import as_text
 
 HEADER = "header"
 """The setting `proxy.tenants` that takes a tenant's name from the header `x-memorist-tenant`."""
@@ -38,7 +39,7 @@ class Tenancy(Struct, frozen=True, kw_only=True):
 def tenant_of(headers: Mapping[str, str], tenancy: Tenancy) -> str:
     """The tenant whose request this is; empty for one of nobody who is known. `headers` have lower-case names."""
     if tenancy.by_header:
-        return headers.get("x-memorist-tenant", "").strip()
+        return as_text(headers.get("x-memorist-tenant", "")).strip()
     return tenancy.tokens.get(_hash(headers.get("x-memorist-token", "")), "")
 
 
