@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist import __version__
-from memorist.configuration import load_settings
 from memorist.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hook_settings import HooksSettings
@@ -93,12 +91,12 @@ class Daemon:
     def _opened(self) -> Memorist | None:
         """The engine; None where the settings cannot be used, which every answer is empty for until they change."""
         try:
-            settings = load_settings(os.environ, home=self._home).settings
-            self._settings = settings.hooks
-            return Memorist(home=self._home, settings=settings)
+            engine = Memorist(home=self._home)
         except MemoristError as error:
             self._note("", "", str(error))
             return None
+        self._settings = engine.settings.hooks
+        return engine
 
     def _write_limits(self) -> None:
         """What the settings say of waiting, where the program that agents call finds it without loading them."""
