@@ -158,6 +158,69 @@ def test_a_file_that_cannot_be_understood_is_left_alone_with_all_the_others(user
     assert settings(user) == before
 
 
+@pytest.mark.covers("IN-2")
+def test_one_file_that_cannot_be_understood_keeps_no_hook_installed(user: Path) -> None:
+    """Who wants memorist out gets it out of every file that can be read, and is told of the one that cannot."""
+    said("install", "claude-code")
+    (user / ".claude.json").write_text("{broken")
+
+    done = run("uninstall", "claude-code")
+
+    assert done.exit_code != 0
+    assert ".claude.json is left as it is" in str(done.exception)
+    assert (user / ".claude" / "settings.json").read_text("utf-8") == OWN
+    assert (user / ".claude.json").read_text("utf-8") == "{broken"
+
+
+@pytest.mark.covers("IN-2")
+def test_broken_settings_of_memorist_keep_nobody_from_taking_it_out(user: Path) -> None:
+    """Installing names what is wrong with them; uninstalling goes on without them, and every byte comes back."""
+    before = settings(user)
+    said("install", "claude-code")
+    home = Path(os.environ["MEMORIST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text("bad = [")
+
+    assert "not valid TOML" in str(run("install", "claude-code").exception)
+    said("uninstall", "claude-code")
+
+    (home / "config.toml").unlink()
+    assert {name: data for name, data in settings(user).items() if home not in (user / name).parents} == before
+
+
+@pytest.mark.covers("IN-2")
+def test_what_codex_did_to_its_settings_keeps_nothing_of_memorist_there(user: Path) -> None:
+    """After `codex mcp add` and consent to a tool: hooks and server go, and what Codex and the user wrote stays."""
+    said("install", "codex", "--home", str(user / "elsewhere"))
+    path = user / ".codex" / "config.toml"
+    start, _, env = path.read_text("utf-8").partition("env = { MEMORIST_HOME = ")
+    consent = '[mcp_servers.memorist.tools.memory_search]\napproval_mode = "approve"\n'
+    other = '\n[mcp_servers.other]\ncommand = "foo"\n'
+    path.write_text(f"{start}\n[mcp_servers.memorist.env]\nMEMORIST_HOME = {env.partition(' }')[0]}\n\n{consent}{other}")
+
+    said("uninstall", "codex", "--home", str(user / "elsewhere"))
+
+    assert path.read_text("utf-8") == CODEX + other
+    assert not (user / ".codex" / "hooks.json").exists()
+
+
+@pytest.mark.covers("IN-2")
+def test_a_file_that_the_user_made_read_only_is_left_alone(user: Path) -> None:
+    """Neither installing nor uninstalling writes over it, and no other file is changed by an installation that cannot be whole."""
+    before = settings(user)
+    (user / ".claude.json").chmod(0o400)
+    assert "is read-only" in str(run("install", "claude-code").exception)
+    assert settings(user) == before
+
+    said("install", "claude-code", "--no-mcp")
+    (user / ".claude" / "settings.json").chmod(0o400)
+    during = settings(user)
+
+    assert "is read-only" in str(run("uninstall", "claude-code").exception)
+    assert settings(user) == during
+    assert "nothing to change" in said("install", "claude-code", "--no-mcp")
+
+
 def test_text_that_is_no_utf8_is_left_alone(user: Path) -> None:
     """Bytes that are no text are not guessed at."""
     (user / ".claude" / "settings.json").write_bytes(b'{"a": "\xff"}')
@@ -208,6 +271,17 @@ def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest
     assert "memorist[mcp]" in said("install", "codex")
     assert (user / ".codex" / "config.toml").read_text("utf-8") == CODEX
     assert "memorist[mcp]" in str(run("install", "codex", "--mcp").exception)
+
+
+@pytest.mark.parametrize(("client", "names"), [("claude-code", ".mcp.json"), ("codex", "hooks.json and config.toml")])
+@pytest.mark.covers("IN-2")
+def test_what_a_repository_should_not_hold_is_told(client: str, names: str, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path of this machine in a project's file that others may get is named; nothing is said of the user's own files."""
+    (user / "shop").mkdir()
+    monkeypatch.chdir(user / "shop")
+
+    assert f"Keep {names} out of" in said("install", client, "--project")
+    assert "out of what others get" not in said("install", client)
 
 
 def test_each_tool_is_asked_for(user: Path) -> None:

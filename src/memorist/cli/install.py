@@ -13,7 +13,7 @@ import click
 
 from memorist.cli.hook import HOME, load_home
 from memorist.configuration import load_settings
-from memorist.errors import UsageError
+from memorist.errors import InputError, SettingsError, UsageError
 from memorist.hooks.entries import EACH_TOOL, EVENTS, Program, entries
 from memorist.hooks.event import CLIENTS, Client
 from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
@@ -21,6 +21,9 @@ from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 
 TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
+SHARED = "Keep {} out of what others get, such as commits: a program of this machine is named there."
+PRIVATE = "settings.local.json"
+"""What Claude Code keeps to the user."""
 NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 
 
@@ -60,7 +63,10 @@ def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: P
         client, _where(user=user), program, entries(program, client, _limits(settings, events), events), mcp=there if mcp is None else mcp
     )
     plugging = Plugging(where, DiskFiles())
-    _go(found, plugging.plan_in, plugging.put, dry_run=dry_run)
+    _go([(target, plugging.plan_in(target)) for target in found], plugging.put, dry_run=dry_run)
+    shared = [target.path.name for target in found if target.path.name != PRIVATE]
+    if shared and not user and not dry_run:
+        click.echo(SHARED.format(" and ".join(shared)))
     if mcp is None and not there:
         click.echo(f"Hooks alone: {NEEDS_EXTRA}")
     if client == "codex" and not dry_run:
@@ -72,17 +78,25 @@ def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: P
 def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None) -> None:
     """Take memorist out of the settings of a coding agent.
 
-    Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. Memories stay.
+    Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. A file that cannot be
+    understood is left, and told of at the end. Memories stay.
     """
-    where = load_home(home)
+    where = _home_to_leave(home)
     plugging = Plugging(where, DiskFiles())
     found = targets(client, _where(user=user), this_program(where), {}, mcp=mcp is not False)
-    _go(found, plugging.plan_out, plugging.take, dry_run=dry_run)
+    changes, refused = [], []
+    for target in found:
+        try:
+            changes.append((target, plugging.plan_out(target)))
+        except InputError as error:
+            refused.append(str(error))
+    _go(changes, plugging.take, dry_run=dry_run)
+    if refused:
+        raise InputError("\n".join(refused))
 
 
-def _go(found: list[Target], plan: Callable[[Target], Change], act: Callable[[Change], None], *, dry_run: bool) -> None:
-    """Plan all, show all, then do all: a file that cannot be understood leaves the others as they are, too."""
-    changes = [(target, plan(target)) for target in found]
+def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, dry_run: bool) -> None:
+    """Show all that was planned, then do all."""
     for target, change in changes:
         click.echo(change.diff() or f"{change.path}: nothing to change ({target.why})", nl=not change.diff())
     if dry_run:
@@ -90,6 +104,15 @@ def _go(found: list[Target], plan: Callable[[Target], Change], act: Callable[[Ch
         return
     for _, change in changes:
         act(change)
+
+
+def _home_to_leave(home: Path | None) -> Path:
+    """The home folder; the usual one where memorist's own settings cannot be used: they must not keep anybody from taking it out."""
+    try:
+        return load_home(home)
+    except SettingsError as error:
+        click.echo(f"{error}; the home folder that the environment names is taken", err=True)
+        return Path(os.environ.get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
 
 
 def _where(*, user: bool) -> Where:
