@@ -334,6 +334,23 @@ async def test_a_skill_is_shown_once_after_the_message_that_calls_for_it(tmp_pat
         assert not host.prefix.differences
 
 
+@pytest.mark.covers("CX-3", "SK-2")
+async def test_a_skill_that_came_and_was_called_at_once_is_listed_too(tmp_path: Path, project: Path) -> None:
+    """The call finds it before the search between turns does; a turn later it stands in the catalogue all the same."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        await host.turn(session, "One.")
+        skill(project, "release", "1. Write the notes.\n")
+        await host.turn(session, "Two, with $deploy.")
+        called = await host.turn(session, "Three, with $release.")
+        later = await host.turn(session, "Four.")
+
+        assert "1. Write the notes." in called
+        assert later.count("Does release.") == 1
+        assert not host.prefix.differences, str(host.prefix)
+
+
 @pytest.mark.covers("CX-3", "CX-8", "SM-14")
 async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhile(tmp_path: Path, project: Path) -> None:
     """The first context comes from the disk as it was; the file that changed while nobody was there is told at the tail."""
