@@ -600,3 +600,34 @@ async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_co
     assert items[0]["tag"] == "env"
     assert any(item["source"] == str(project / "CLAUDE.md") for item in items)
     assert [item["tag"] for item in items][-2:] == ["prompt", "reply"]
+
+
+@pytest.mark.covers("CX-7", "CX-9")
+async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turns_taken_back(tmp_path: Path, project: Path) -> None:
+    """Item by item what the last request held; also where a new window was saved, as after turns that were taken back."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        await host.turn(session, "One.")
+        session.assemble(HostContext(folder=str(project / "api"), family="file-native"))
+        await host.turn(session, "Two, with $deploy.")
+        early = items_of(session.layout.transcript)
+        await host.turn(session, "Three.")
+        del host.history[4:]
+        await host.turn(session, "Three, in other words.")
+        late = items_of(session.layout.transcript)
+        saved = session.layout.window.exists()
+
+    tags = ["prompt", "reply", "system-reminder", "prompt", "skill", "reply"]
+    shown = [(item["tag"], item["why"]) for item in early if item["source"] == "memorist"]
+    assert [why for _, why in shown] == ["memorist told what of the surroundings changed", "the body of a skill that was called for"]
+    assert [item["tag"] for item in early[-len(tags) :]] == [tag if tag != "skill" else shown[1][0] for tag in tags]
+    assert saved
+    assert late[: len(early)] == early
+    assert [item["text"] for item in late[len(early) :]] == ["Three, in other words.", "Done."]
+
+
+def items_of(transcript: Path) -> list[dict[str, Any]]:
+    printed = CliRunner().invoke(commands, ["context", str(transcript), "--json"], catch_exceptions=False)
+    found: list[dict[str, Any]] = json.loads(printed.output)["items"]
+    return found
