@@ -120,6 +120,11 @@ class Memorist:
         if self._database is not None:
             heard(self._database, news, now=self._clock.now(), settings=self.settings.spend)
 
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open now."""
+        return len(self._sessions)
+
     async def open(
         self,
         session: str,

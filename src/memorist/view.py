@@ -24,6 +24,8 @@ from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.window import TakenBack, Window
 
+SENT_SECONDS = 0.02
+"""After it a host has sent the request that it was given, and waits. Ours: half a megabyte takes some milliseconds; a model takes a second."""
 LONG = 256
 """Entries of a history that takes longer to copy than to ask for a copy ahead of time."""
 

@@ -63,6 +63,7 @@ def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
     """What the dry run shows the dream does; it is in the journal and the archive, a question waits, and one command takes it back."""
     before = names()
     would = read("dream", "--dry-run")
+    assert "would wait in the inbox (" in run("dream", "--dry-run").output
     assert names() == before
     assert "--- a/use-pnpm-here.md\n+++ /dev/null" in would["diff"] or "--- a/pnpm-here.md\n+++ /dev/null" in would["diff"]
 
@@ -82,7 +83,10 @@ def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
 
 @pytest.mark.covers("DR-6")
 def test_the_nightly_run_dreams_for_every_project(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both projects of the home are dreamt of, once: the same night again finds that it was done. The crontab line is the same each time."""
+    """Both projects of the home are dreamt of, once: the same night again finds that it was done. The crontab line is the same each time.
+
+    It works where cron runs it: with the path of a program that is there, and the home of this one.
+    """
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)
     monkeypatch.chdir(other)
@@ -96,8 +100,12 @@ def test_the_nightly_run_dreams_for_every_project(project: Path, tmp_path: Path,
     assert [row["dream"]["ran"] for row in second] == [False, False]
     line = read("dream", "nightly", "--cron")["cron"]
     minute, hour, *rest = line.split()
-    assert (int(minute) < 60, int(hour) < 5, rest) == (True, True, ["*", "*", "*", "memorist", "dream", "nightly"])
+    assert (int(minute) < 60, int(hour) < 5, rest[:3], rest[-2:]) == (True, True, ["*", "*", "*"], ["dream", "nightly"])
+    assert Path(rest[3]).is_absolute()
+    assert Path(rest[3]).exists()
     assert line == read("dream", "nightly", "--cron")["cron"]
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "50% of it"))
+    assert f" MEMORIST_HOME='{tmp_path}/50\\% of it' /" in read("dream", "nightly", "--cron")["cron"]
 
 
 @pytest.mark.covers("DR-6")

@@ -135,6 +135,25 @@ async def test_a_dry_run_shows_the_diff_and_writes_nothing(world: World) -> None
     assert len(world.memory.inbox.waiting()) == 1
 
 
+@pytest.mark.covers("DR-5")
+async def test_a_memory_that_is_asked_about_is_not_asked_about_twice(world: World) -> None:
+    """Another reason against a memory that waits in the inbox is not lost: it is asked when the person has settled the first."""
+    world.put("port.md", data("The port is 1", name="port"))
+    world.clock.advance(HOUR)
+    world.put("port-b.md", data("The port is 2", name="port b"))
+    await world.dream().dream("asked for", ())
+    (first,) = world.memory.inbox.waiting()
+    world.clock.advance(HOUR)
+    world.put("port-c.md", data("The port is 3", name="port c"))
+
+    meanwhile = await world.dream().dream("asked for", ())
+    world.memory.inbox.drop(first)
+    later = await world.dream().dream("asked for", ())
+
+    assert [path for _, path, _ in meanwhile.waiting] == ["port-b.md"]
+    assert [(path, "port-c.md" in why) for _, path, why in later.waiting] == [("port.md", True)]
+
+
 @pytest.mark.covers("DR-3", "DR-4")
 async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
     """It is shown what rules left, in four phases, with no tool and no path but the folder's; what passes is written with theirs as one change."""

@@ -255,6 +255,8 @@ def test_contradictions_are_told_and_not_settled() -> None:
     assert "d.md" in {each.path for each in planned(pinned, changed=changed).questions}
     again = planned(files, changed=changed, asked=[each.mark for each in done.questions])
     assert not again.questions
+    waiting = planned(files, changed=changed, waiting={"a.md", "d.md"})
+    assert [each.path for each in waiting.questions] == ["g.md"]
     files["d.md"] = data("The port is 9091", name="d")
     assert [each.path for each in planned(files, changed=changed, asked=[each.mark for each in done.questions]).questions] == ["c.md"]
 
@@ -318,6 +320,30 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(given_: list[tuple[str
         assert {identity(parse(path, each).body) for path, each in files.items()} == {
             identity(parse(path, each).body) for path, each in left.items()
         }
+
+
+@pytest.mark.covers("DR-5")
+@pytest.mark.parametrize(
+    ("description", "left"),
+    [
+        ("Ships tomorrow, see [the plan](gone.md).", "Ships 2026-03-03 (tomorrow), see the plan."),
+        ("Ships tomorrow", "Ships 2026-03-03 (tomorrow)"),
+        ("Ships tomorrow, see [the", "Ships 2026-03-03 (tomorrow), see [the"),
+        ("What ships tomorrow", "What ships tomorrow"),
+        ("About [the plan](gone.md)", "About the plan"),
+        ("[the plan](gone.md)", "[the plan](gone.md)"),
+    ],
+)
+def test_the_description_that_the_index_shows_is_put_right_with_the_text(description: str, left: str) -> None:
+    """Its day is proven where it begins a line of the text; its dead links go as the text's do, and it is never emptied."""
+    body = "Ships tomorrow, see [the plan](gone.md)."
+    files = {"a.md": data(body, name="a", description=description, kind="project")}
+    done = planned(files, ever={"gone.md"}, times={"a.md": {body: MONDAY}})
+
+    told = parse("a.md", after(files, done)["a.md"])
+    assert told.body.strip() == "Ships 2026-03-03 (tomorrow), see the plan."
+    assert (told.document.front.text("description") if told.document.front else "") == left
+    assert not planned(after(files, done), ever={"gone.md"}).changes
 
 
 @pytest.mark.covers("DR-5")

@@ -12,7 +12,7 @@ from memorist.auto_memory.settings import AutoMemorySettings, Policy
 from memorist.errors import RemoteMoved, RemoteWentBack
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
-from memorist.team.remote import Look, Put, Remote, Seen
+from memorist.team.remote import Look, Put, Remote, Revision, Seen
 from memorist.team.run import TeamSync
 from memorist.team.settings import TeamSettings
 from memorist.team.wire import digest
@@ -35,6 +35,8 @@ class MemoryRemote:
         self.before_put: Callable[[], object] = int
         """What somebody else does before the next put arrives."""
         self.puts: list[dict[str, Put]] = []
+        self.told: list[Revision] = []
+        """Who changed what, as a test says; newest first."""
 
     def look(self, seen: Seen) -> Look | None:
         version = f"{self.version}"
@@ -67,6 +69,9 @@ class MemoryRemote:
         self.version += 1
         alone = seen.version.isdigit() and int(seen.version) + 1 == self.version
         return Seen(id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else "")
+
+    def log(self, key: str = "") -> tuple[Revision, ...]:
+        return tuple(each for each in self.told if key in ("", each.key))
 
     def close(self) -> None:
         pass

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from memorist.cli.main import commands
+from memorist.errors import InputError, RemoteRefused
+from memorist.store import team
 from memorist.store.files import DiskFiles
-from memorist.store.team import open_team_store
-from memorist.team.common.authors.run import Authors
-from memorist.team.remote import By, Look, Seen
+from memorist.store.team import Write, open_team_store
+from memorist.team.common.authors.run import MOST_EACH, Authors
+from memorist.team.git.words import revisions
+from memorist.team.remote import By, Look, Revision, Seen
+from memorist.team.wire import digest
 from team.conftest import Machine, MemoryRemote, note
 from team.test_git import checkout, commit, machine
 from team.test_server import client, serving
+
+
+def names(machine: Machine) -> dict[str, list[str]]:
+    """Who changed each memory, as the machine knows it, newest first."""
+    return {key: [by.name for by in each] for key, each in Authors(machine.where.team, machine.files).known().items()}
 
 
 @pytest.mark.covers("TM-2")
@@ -34,19 +48,27 @@ def test_a_server_tells_whose_token_changed_what(tmp_path: Path) -> None:
         b.write("two.md", note("We release on Mondays."))
         (b.team / "three.md").unlink()
         b.sync.push()
-        look = a.sync.remote.look(Seen())
+        look, log, of_two = a.sync.remote.look(Seen()), a.sync.remote.log(), a.sync.remote.log("two.md")
         a.sync.pull()
     store.close()
 
     assert look is not None
     assert {key: by.name for key, by in look.by.items()} == {"one.md": "Jo", "two.md": "Kim", "three.md": "Kim"}
-    assert {key: by.name for key, by in Authors(b.where.team, b.files).known().items()} == {"one.md": "Jo"}
-    assert {key: by.name for key, by in Authors(a.where.team, a.files).known().items()} == {"one.md": "Jo", "two.md": "Kim"}
+    assert [(each.key, each.by.name, each.deleted) for each in log] == [
+        ("three.md", "Kim", True),
+        ("two.md", "Kim", False),
+        ("one.md", "Jo", False),
+        ("three.md", "Jo", False),
+        ("two.md", "Jo", False),
+    ]
+    assert of_two == tuple(each for each in log if each.key == "two.md")
+    assert names(b) == {"one.md": ["Jo"]}
+    assert names(a) == {"one.md": ["Jo"], "two.md": ["Kim", "Jo"]}
 
 
 @pytest.mark.covers("TM-2")
 def test_git_tells_who_committed_what(tmp_path: Path) -> None:
-    """The newest commit of each file counts, a deletion too."""
+    """Every commit of each file, a deletion too, newest first; of all files or of one."""
     bare = tmp_path / "remote.git"
     subprocess.run(["git", "init", "--quiet", "--bare", str(bare)], check=True, timeout=60)
     a = machine(tmp_path / "a", bare)
@@ -58,11 +80,22 @@ def test_git_tells_who_committed_what(tmp_path: Path) -> None:
     (place / "team" / "three.md").unlink()
     commit(place)
 
-    look = a.sync.remote.look(Seen())
+    assert len(a.sync.remote.log()) == 3  # as it was looked at last
+    a.sync.pull()
+    log = a.sync.remote.log()
 
-    assert look is not None
-    assert {key: by.name == "Jo" for key, by in look.by.items()} == {"one.md": False, "sub folder/two.md": True, "three.md": True}
-    assert all(by.at > 1_700_000_000 for by in look.by.values())
+    assert {(each.key, each.by.name == "Jo", each.deleted) for each in log} == {
+        ("one.md", False, False),
+        ("sub folder/two.md", False, False),
+        ("three.md", False, False),
+        ("sub folder/two.md", True, False),
+        ("three.md", True, True),
+    }
+    assert [each.by.name == "Jo" for each in a.sync.remote.log("sub folder/two.md")] == [True, False]
+    assert a.sync.remote.log("*.md") == ()
+    assert all(each.by.at > 1_700_000_000 for each in log)
+    assert len({each.version for each in log}) == 2
+    assert [name == "Jo" for name in names(a)["sub folder/two.md"]] == [True, False]
 
 
 @pytest.mark.covers("TM-2", "SF-4")
@@ -75,8 +108,88 @@ def test_a_torn_file_of_names_tells_of_nobody(tmp_path: Path, data: bytes) -> No
     authors = Authors(own.where.team, own.files)
 
     assert authors.known() == {}
-    authors.told(Look(seen=Seen(), there={"a.md": "x"}, by={"a.md": By("Jo", 1.0), "gone.md": By("Jo", 1.0)}))
-    assert authors.known() == {"a.md": By("Jo", 1.0)}
+    authors.told(Look(seen=Seen(), there={"a.md": "x"}, by={"a.md": By("Jo", 1.0), "gone.md": By("Jo", 1.0)}), ())
+    assert authors.known() == {"a.md": [By("Jo", 1.0)]}
+
+
+def by_kim(key: str, at: float) -> Revision:
+    return Revision(key=key, version="7", by=By("Kim", at))
+
+
+@pytest.mark.covers("TM-2", "SF-4")
+def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_there(tmp_path: Path) -> None:
+    """The newest twenty changes of each memory, none of what is not there; a remote that tells of no changes is taken by its look."""
+    own = Machine(tmp_path, MemoryRemote())
+    authors = Authors(own.where.team, own.files)
+    log = [by_kim("a.md", at) for at in range(5_000, 0, -1)] + [by_kim("../../evil.md", 1.0)]
+
+    authors.told(Look(seen=Seen(), there={"a.md": "x", "b.md": "x"}, by={"a.md": By("Jo", 9.0), "b.md": By("Jo", 9.0)}), log)
+
+    assert authors.known() == {"a.md": [By("Kim", at) for at in range(5_000, 5_000 - MOST_EACH, -1)], "b.md": [By("Jo", 9.0)]}
+
+
+class Silent(MemoryRemote):
+    """A remote that does not tell who changed what."""
+
+    def log(self, key: str = "") -> tuple[Revision, ...]:
+        raise RemoteRefused(f"there is no log of {key!r}")
+
+
+@pytest.mark.covers("TM-2")
+def test_a_remote_that_tells_nothing_of_authors_is_pulled_from_all_the_same(tmp_path: Path) -> None:
+    """Who wrote it is shown to a person, and stops nothing."""
+    remote = Silent()
+    remote.texts["release.md"] = note("We release on Tuesdays.")
+    own = Machine(tmp_path, remote)
+
+    assert own.sync.pull().taken == ("release.md",)
+
+
+@pytest.mark.covers("TM-2")
+def test_a_store_made_before_there_were_revisions_knows_the_last_of_each(tmp_path: Path) -> None:
+    """Opened again, it takes the last change of each memory as the first one that it knows, once."""
+    path = tmp_path / "team.sqlite"
+    store = open_team_store(str(path), most=20)
+    store.put("shop", {"a.md": Write("one\n", digest("one\n"), "")}, "Jo")
+    store.close()
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("drop table team_revisions")
+    for _ in range(2):
+        store = open_team_store(str(path), most=20)
+        assert [(each.key, each.author, each.version) for each in store.log("shop", most=9)] == [("a.md", "Jo", 1)]
+        store.close()
+
+
+@pytest.mark.covers("TM-2")
+@given(writes=st.lists(st.tuples(st.sampled_from(["a.md", "b.md", "c.md"]), st.sampled_from(["Jo", "Kim"]), st.booleans()), max_size=12))
+@example(writes=[("a.md", "Jo", False)] * 6)
+def test_the_newest_changes_of_each_memory_are_kept_in_order(writes: list[tuple[str, str, bool]]) -> None:
+    """Whatever is written and deleted: of each memory the newest `most` changes, in order; another memory's changes push none out."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(team, "MOST_KEPT", 3)
+        store = open_team_store(str(Path(folder) / "team.sqlite"), most=20)
+        now: dict[str, str] = {}
+        done: list[tuple[str, str, bool]] = []
+        for number, (key, author, deletes) in enumerate(writes):
+            text = None if deletes else f"{number}\n"
+            write = Write(text, digest(text) if text else "", now.get(key, ""))
+            assert store.put("shop", {key: write}, author) == {}
+            now[key] = write.hash
+            done.insert(0, (key, author, deletes))
+        log = [(each.key, each.author, each.deleted) for each in store.log("shop", most=99)]
+        kept = [each for place, each in enumerate(done) if sum(other[0] == each[0] for other in done[:place]) < 3]
+        one = [(each.key, each.author, each.deleted) for each in store.log("shop", "a.md", most=2)]
+        store.close()
+
+    assert log == kept
+    assert one == [each for each in kept if each[0] == "a.md"][:2]
+
+
+@pytest.mark.covers("SF-4")
+@given(told=st.binary(max_size=300) | st.text("\1\0\nADM0123456789teamJo/.-", max_size=200).map(str.encode))
+def test_whatever_git_says_of_its_commits_is_read_or_left_out(told: bytes) -> None:
+    """Names of files and authors are others' words: nothing raises, and every change that is told of is one of a Markdown file."""
+    assert all(each.key.endswith(".md") and each.by.at >= 0 for each in revisions(told, "team/"))
 
 
 @pytest.mark.covers("TM-2", "SF-4")
@@ -112,8 +225,19 @@ def test_a_reader_sees_who_changed_what(tmp_path: Path, monkeypatch: pytest.Monk
     assert told[0]["by"].startswith("Jo")
     assert "\x1b" not in run("team", "log") + run("memory", "show", "team/release.md")
     assert "last changed by Jo" in run("memory", "show", "team/release.md")
+    for day in ("Mondays", "Thursdays", "Fridays", "Sundays", "Wednesdays"):
+        mate.write("release.md", note(f"We release on {day}."))
+        mate.sync.push()
+    run("team", "pull")
+    assert len(json.loads(run("memory", "show", "team/release.md", "--json"))["authors"]) == 6
+    assert "memorist team log team/release.md" in run("memory", "show", "team/release.md")
+    assert len(json.loads(run("team", "log", "team/release.md", "--json"))["changes"]) == 6
+    assert json.loads(run("team", "log", "release.md", "--limit", "2", "--json"))["changes"][0]["version"]
+    assert "tells of no change" in run("team", "log", "other.md")
+    refused = CliRunner().invoke(commands, ["team", "log", "../other.md"])
+    assert isinstance(refused.exception, InputError)
     (folder,) = (Path(os.environ["MEMORIST_HOME"]) / "projects").iterdir()
-    (folder / "memory" / "team" / "release.md").write_text(note("We release on Mondays."), "utf-8")
+    (folder / "memory" / "team" / "release.md").write_text(note("We release on Saturdays."), "utf-8")
     run("team", "push")
     assert json.loads(run("memory", "show", "team/release.md", "--json"))["by"] is None
     assert DiskFiles().facts(folder / "memory-state" / "team" / "authors.json") is not None

@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,12 @@ import pytest
 import uvicorn
 
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError, UsageError
-from memorist.safety.doors import host_name
+from memorist.safety.doors import LOOPBACK, host_name
 from memorist.store.team import TeamFull, TeamStore, Token, Write, open_team_store
 from memorist.team.http.run import Access, ServerRemote
 from memorist.team.protocol import MOST_BODY, space_name
 from memorist.team.remote import Put, Seen
-from memorist.team.server.run import Limits, TeamApplication, listen
+from memorist.team.server.run import FORWARDED, Limits, TeamApplication, listen
 from memorist.team.wire import digest
 from memorist.testing.postgres import postgres
 from team.conftest import TOKEN, Machine, note
@@ -223,6 +225,26 @@ def test_beyond_this_machine_a_token_is_needed(store: TeamStore) -> None:
 
 
 @pytest.mark.covers("SF-6")
+@pytest.mark.parametrize("name", ["team.example", "*"])
+def test_a_name_that_others_know_needs_a_token(store: TeamStore, name: str) -> None:
+    """A server that is told to answer to a name of the network is behind a proxy, and would let everybody in; with a token it serves."""
+    limits = Limits(hosts=LOOPBACK | {name})
+
+    with pytest.raises(UsageError, match="make a token first"):
+        listen("127.0.0.1", 0, store, limits)
+    store.add_token("jo")
+    listen("127.0.0.1", 0, store, limits).close()
+
+
+@pytest.mark.covers("SF-6")
+@pytest.mark.parametrize("header", FORWARDED)
+def test_what_a_proxy_passes_on_comes_from_anywhere(port: int, header: str) -> None:
+    """Without a token this machine's own requests are served, and no forwarded one, though it comes from this machine too."""
+    assert ask(port, "GET", "/v1/team/shop")[0] == 200
+    assert ask(port, "GET", "/v1/team/shop", headers={header: "203.0.113.7"})[0] == 401
+
+
+@pytest.mark.covers("SF-6")
 def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Path) -> None:
     """Once there is one, none and a wrong one are refused; one may be for one team, may only read, and may be taken back. The file holds hashes."""
     every, one, reading = store.add_token("every"), store.add_token("one", space="shop"), store.add_token("reading", writes=False)
@@ -233,6 +255,8 @@ def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Pat
     assert client(port, token=every, space="other").look(Seen()) is not None
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=one, space="other").look(Seen())
+    with pytest.raises(RemoteRefused, match="403"):
+        client(port, token=one, space="other").log()
     assert client(port, token=reading).look(Seen()) is not None
     with pytest.raises(RemoteRefused, match="403"):
         client(port, token=reading).put({"a.md": Put("a\n", "")}, Seen())
@@ -392,6 +416,104 @@ def test_an_address_that_would_leak_or_lead_nowhere_is_refused(url: str) -> None
 
 
 @pytest.mark.covers("TM-2")
+def test_a_proxy_that_takes_no_large_request_is_named_as_the_reason() -> None:
+    """Its answer is no JSON of ours; the person is told which limit to raise."""
+    with telling(said(b"<html>too large</html>", "413 Content Too Large")) as port, pytest.raises(RemoteRefused, match="reverse proxy"):
+        client(port).put({"a.md": Put("a\n", "")}, Seen())
+
+
+def certificates(folder: Path, name: str) -> tuple[Path, Path]:
+    """A key with its certificate in one file, and the authority that signed it in another; made now, good for a day."""
+    x509 = pytest.importorskip("cryptography.x509", reason="making a certificate needs the package cryptography")
+    hashes = pytest.importorskip("cryptography.hazmat.primitives.hashes")
+    ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec")
+    how = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    now = datetime.now(UTC)
+    common = x509.oid.NameOID.COMMON_NAME
+    issuer = x509.Name([x509.NameAttribute(common, "shop authority")])
+    authority, own = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+
+    def signed(subject: Any, key: Any, extension: Any, *, critical: bool) -> bytes:
+        begun = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+        begun = begun.serial_number(x509.random_serial_number()).add_extension(extension, critical=critical)
+        dated = begun.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        made: bytes = dated.sign(authority, hashes.SHA256()).public_bytes(how.Encoding.PEM)
+        return made
+
+    root, server = folder / "authority.pem", folder / "server.pem"
+    root.write_bytes(signed(issuer, authority, x509.BasicConstraints(ca=True, path_length=None), critical=True))
+    named = x509.SubjectAlternativeName([x509.DNSName(name)])
+    subject = x509.Name([x509.NameAttribute(common, name)])
+    key = own.private_bytes(how.Encoding.PEM, how.PrivateFormat.PKCS8, how.NoEncryption())
+    server.write_bytes(key + signed(subject, own, named, critical=False))
+    return root, server
+
+
+@contextmanager
+def behind_tls(port: int, certificate: Path) -> Iterator[int]:
+    """What a reverse proxy does for one request after another: TLS off, bytes on."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                plain, _ = listening.accept()
+            except OSError:
+                return
+            with (
+                suppress(OSError),
+                context.wrap_socket(plain, server_side=True) as outside,
+                socket.create_connection(("127.0.0.1", port)) as inside,
+            ):
+                inside.sendall(outside.recv(65_536).replace(b"Accept-Encoding: identity\r\n", b"Connection: close\r\n"))
+                while part := inside.recv(65_536):
+                    outside.sendall(part)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join(30)
+
+
+@pytest.mark.covers("TM-2", "SF-6")
+def test_a_certificate_of_ones_own_is_trusted_where_its_authority_is_named(port: int, tmp_path: Path) -> None:
+    """By `team.ca_file`; without it, or for another name, the server is refused at once, and the reason says what to do."""
+    root, server = certificates(tmp_path, "localhost")
+    (other := tmp_path / "other").mkdir()
+    known, elsewhere = certificates(other, "team.example")
+    pauses: list[float] = []
+
+    def reached(at: int, ca_file: str) -> ServerRemote:
+        return ServerRemote(Access(url=f"https://localhost:{at}", space="shop", ca_file=ca_file), sleep=pauses.append)
+
+    with behind_tls(port, server) as at:
+        assert reached(at, str(root)).look(Seen()) is not None
+        with pytest.raises(RemoteRefused, match=r"team\.ca_file"):
+            reached(at, "").look(Seen())
+    with behind_tls(port, elsewhere) as at, pytest.raises(RemoteRefused, match="certificate"):
+        reached(at, str(known)).look(Seen())
+    assert pauses == []
+
+
+@pytest.mark.covers("TM-2")
+@pytest.mark.parametrize("text", [None, "no certificate"])
+def test_a_file_of_authorities_that_is_none_is_told_at_once(tmp_path: Path, text: str | None) -> None:
+    """Missing, or without a certificate in it."""
+    path = tmp_path / "authority.pem"
+    if text is not None:
+        path.write_text(text, "utf-8")
+
+    with pytest.raises(SettingsError, match=r"team\.ca_file"):
+        ServerRemote(Access(url="https://team.example", space="shop", ca_file=str(path)))
+
+
+@pytest.mark.covers("TM-2")
 def test_a_project_has_one_name_however_it_was_cloned() -> None:
     """By SSH, by HTTPS, with and without `.git`."""
     forms = [
@@ -427,6 +549,9 @@ def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
         assert again.look("shop") == found
         assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
         assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}
+        noted = [(each.key, each.version, each.author, each.deleted) for each in again.log("shop", most=9)]
+        assert noted == [("b.md", 2, "kim", True), ("a.md", 1, "jo", False), ("b.md", 1, "jo", False)]
+        assert [each.version for each in again.log("shop", "b.md", most=9)] == [2, 1]
         assert again.mark("shop") == (found.id, 2)
         assert again.read("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
         assert again.look("other").id != found.id

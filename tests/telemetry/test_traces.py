@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -19,20 +20,27 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from memorist.dream.settings import DreamSettings
 from memorist.engine import Memorist
 from memorist.errors import ModelRefused
-from memorist.events import Event, Stamped
-from memorist.forks.spec import Outcome
+from memorist.events import Event, MemoryRecalled, Stamped
+from memorist.forks.spec import Outcome, Receipt, Sent
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Request
+from memorist.recall.settings import RecallSettings
 from memorist.session import Session
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.settings import Settings
 from memorist.store.sessions import receipts
+from memorist.telemetry.run import Traces, causes
 from memorist.telemetry.settings import TelemetrySettings
+from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Fail, Say
 
 SECRET_WORDS = "the harbour office closes at noon"
+LONG = (
+    "Remember that we deploy on Fridays because the warehouse counts its stock on Mondays and locks the tables for it, and that a deployment then "
+    "waits for hours, as it did in the spring when the orders of a whole day had to be typed in by hand."
+)
 PRICES = ModelSettings(prices={"m": Price(window=30_000, max_output=1_000, input=3.0, output=15.0)})
 SETTINGS = Settings(models=PRICES, session_memory=SessionMemorySettings(start_tokens=1, growth_tokens=1))
 
@@ -93,9 +101,7 @@ async def test_a_session_leaves_spans_of_its_forks_and_of_its_own_work(tmp_path:
     of_first = [span for span in spans if (span.attributes or {}).get("gen_ai.conversation.id") == "s-1"]
     assert forks
     assert sorted(r.label for r in kept) == sorted(str((s.attributes or {})["memorist.purpose"]) for s in of_first if "invoke" in s.name)
-    assert sorted(r.usage.output for r in kept) == sorted(
-        used for used in (value(s, "gen_ai.usage.output_tokens") for s in of_first) if used is not None
-    )
+    assert sorted(r.usage.output for r in kept) == sorted(value(s, "gen_ai.usage.output_tokens") for s in of_first if "invoke" in s.name)
     assert named(spans, "memorist.compact")
     assert {each["memorist.recall.kind"] for each in named(spans, "memorist.recall")} >= {"index"}
     assert all((span.attributes or {}).get("gen_ai.conversation.id") in {"s-1", "s-2"} for span in spans)
@@ -155,6 +161,149 @@ async def test_the_hosts_own_span_is_the_parent(tmp_path: Path, provider: Tracer
     assert parent is not None
     assert step is not None
     assert parent.span_id == step.span_id
+
+
+def lineage(spans: Sequence[ReadableSpan], name: str) -> list[list[str]]:
+    """For each span of that name: itself, what it stands below, and so on."""
+    by_id = {span.context.span_id: span for span in spans if span.context}
+    found = []
+    for span in spans:
+        line = [span.name]
+        above = span.parent
+        while above is not None and above.span_id in by_id:
+            line.append(by_id[above.span_id].name)
+            above = by_id[above.span_id].parent
+        if span.name == name:
+            found.append(line)
+    return found
+
+
+@pytest.mark.covers("OP-1")
+async def test_a_compaction_shows_its_fork_and_the_forks_request_below_itself(
+    tmp_path: Path, provider: TracerProvider, exporter: InMemorySpanExporter
+) -> None:
+    """Request below fork, fork below compaction, compaction below the host's step; the request says what it used and how it ended."""
+    model = ScriptedModel(lambda _: Say(text="<summary>The harbour.</summary>"), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s-1")
+        await talked(session, model, "A first message.", "A second message, with more words in it." * 200)
+        with provider.get_tracer("host").start_as_current_span("agent step"):
+            await session.compact("keep the prices", strategy="full")
+        (receipt,) = [each for each in session.receipts() if each.label == "compact"]
+
+    spans = exporter.get_finished_spans()
+    lines = lineage(spans, "chat m")
+    assert ["chat m", "invoke_agent memorist.compact", "memorist.compact", "agent step"] in lines
+    assert all(line[1].startswith("invoke_agent memorist.") for line in lines)
+    (asked,) = [span for span in spans if span.name == "chat m" and value(span, "memorist.purpose") == "compact"]
+    assert asked.kind is trace.SpanKind.CLIENT
+    assert value(asked, "gen_ai.operation.name") == "chat"
+    assert value(asked, "gen_ai.usage.output_tokens") == receipt.usage.output == receipt.sent[0].usage.output
+    assert value(asked, "gen_ai.response.finish_reasons") == ("end_turn",)
+    by_id = {span.context.span_id: span for span in spans if span.context}
+    for span in (asked, by_id[asked.parent.span_id] if asked.parent else asked):
+        assert span.parent is not None
+        above = by_id[span.parent.span_id]
+        assert (above.start_time or 0) <= (span.start_time or 0) <= (span.end_time or 0) <= (above.end_time or 0) + 1_000  # of rounding
+
+
+@pytest.mark.covers("OP-1")
+async def test_a_fork_stands_below_its_recall_and_its_dream(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """A model that chooses memories, and one that dreams: both below the span of what asked them, though they ran in the background."""
+    (project := tmp_path / "shop").mkdir()
+    by_model = msgspec.structs.replace(SETTINGS, dream=DreamSettings(hours=0, sessions=0), recall=RecallSettings(selector="model"))
+    async with Memorist(model="structural", home=tmp_path / "home", settings=SETTINGS) as engine:
+        first = await engine.open("s-0", project=str(project))
+        await talked(first, ScriptedModel(lambda _: Say(text="Done.")), LONG)
+        await first.close()
+    names = [path.name for path in tmp_path.glob("home/projects/*/memory/*.md") if path.name != "MEMORY.md"]
+    model = ScriptedModel(lambda _: Say(text=json.dumps({"selected_memories": names})), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path / "home", settings=by_model) as engine:
+        session = await engine.open("s-1", project=str(project))
+        await talked(session, model, "When exactly do we deploy the shop?")
+        await session.close()
+
+    spans = exporter.get_finished_spans()
+    assert ["chat m", "invoke_agent memorist.recall", "memorist.recall"] in lineage(spans, "chat m")
+    assert ["chat m", "invoke_agent memorist.dream", "memorist.dream"] in lineage(spans, "chat m")
+
+
+@pytest.mark.covers("OP-1")
+async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """The request's span names the kind of the error and claims no tokens; not a word of what the provider said."""
+    model = ScriptedModel(lambda _: Fail(error=ModelRefused(SECRET_WORDS)), name="anthropic:m")
+    host = ScriptedModel(lambda _: Say(text="Done."))
+    async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
+        session = await engine.open("s-1")
+        await talked(session, host, "Hello there, a first message.")
+        kept = receipts(engine.database(), "s-1")
+        assert kept == session.receipts()
+
+    (asked,) = [span for span in exporter.get_finished_spans() if span.name == "chat m"]
+    assert [sent.error for receipt in kept for sent in receipt.sent] == ["ModelRefused"]
+    assert asked.status.status_code is trace.StatusCode.ERROR
+    assert value(asked, "error.type") == "ModelRefused"
+    assert value(asked, "gen_ai.usage.input_tokens") is None
+    assert SECRET_WORDS not in asked.to_json()
+
+
+@pytest.mark.covers("OP-1")
+async def test_the_spans_of_requests_can_be_left_to_another_instrument(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+    """With `telemetry.requests = false` forks have their spans, and their requests none."""
+    quiet = msgspec.structs.replace(SETTINGS, telemetry=TelemetrySettings(requests=False))
+    model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
+    async with Memorist(model=model, home=tmp_path, settings=quiet) as engine:
+        session = await engine.open("s-1")
+        await talked(session, model, "Hello there, a first message.")
+
+    assert {span.name for span in exporter.get_finished_spans()} == {"invoke_agent memorist.session_memory"}
+
+
+def ran(label: str) -> Receipt:
+    """The receipt of a fork that sent one request."""
+    return Receipt(label=label, why="", model="anthropic:m", started=1.0, outcome=Outcome.UNCHANGED, sent=(Sent(started=1.0, seconds=0.5),))
+
+
+@pytest.mark.covers("OP-1")
+async def test_work_that_ends_without_a_word_of_it_still_shows_its_forks(exporter: InMemorySpanExporter) -> None:
+    """Where no event tells of the work (it broke, or there was nothing to show), its forks stand alone; forks of other work are not held."""
+    traces = Traces(TelemetrySettings(), "s", FrozenClock(now=9.0))
+
+    @causes("compact")
+    async def breaks() -> None:
+        traces.receipt(ran("compact"))
+        traces.receipt(ran("extraction"))
+        assert {span.name for span in exporter.get_finished_spans()} == {"invoke_agent memorist.extraction", "chat m"}
+        traces.event(MemoryRecalled((), 40, "index"))
+        raise RuntimeError("it broke")
+
+    with pytest.raises(RuntimeError, match="it broke"):
+        await breaks()
+
+    spans = exporter.get_finished_spans()
+    assert lineage(spans, "invoke_agent memorist.compact") == [["invoke_agent memorist.compact"]]
+    assert lineage(spans, "memorist.recall") == [["memorist.recall"]]
+
+
+@pytest.mark.covers("OP-1")
+async def test_work_that_goes_on_after_its_cause_holds_nothing_back(exporter: InMemorySpanExporter) -> None:
+    """A task that a dream left running sees the dream's work as over: the span of its fork is made at once."""
+    traces = Traces(TelemetrySettings(), "s", FrozenClock(now=9.0))
+    go_on = asyncio.Event()
+
+    async def later() -> None:
+        await go_on.wait()
+        traces.receipt(ran("dream"))
+
+    @causes("dream")
+    async def begins() -> asyncio.Task[None]:
+        return asyncio.create_task(later())
+
+    task = await begins()
+    go_on.set()
+    await task
+
+    assert lineage(exporter.get_finished_spans(), "invoke_agent memorist.dream") == [["invoke_agent memorist.dream"]]
 
 
 class Broken(SpanProcessor):
@@ -251,7 +400,7 @@ trace.set_tracer_provider(provider)
         (
             PROVIDER,
             "print(sorted({span.name for span in spans.get_finished_spans()}))",
-            "['invoke_agent memorist.session_memory']",
+            "['chat m', 'invoke_agent memorist.session_memory']",
         ),
     ],
     ids=["absent", "no provider", "a provider"],

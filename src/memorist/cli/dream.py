@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from memorist.auto_memory.manifest import INDEX_NAME
 from memorist.auto_memory.place.run import read_project
 from memorist.auto_memory.run import AutoMemory
 from memorist.cli import show
+from memorist.cli.install import this_program
 from memorist.cli.memory.opened import sure
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings
@@ -245,6 +247,12 @@ def _projects(engine: Memorist) -> list[str]:
 
 
 def _cron(home: str) -> str:
-    """A minute between midnight and five, another one for each home, the same one each time it is asked (claude-code.md section 9.5)."""
+    """A minute between midnight and five, another one for each home, the same one each time it is asked (claude-code.md section 9.5).
+
+    The program is named by its path, and the home where it is not the usual one: cron has neither the shell's PATH nor its variables.
+    """
     drawn = int.from_bytes(hashlib.sha256(home.encode()).digest()[:4]) % 300
-    return f"{drawn % 60} {drawn // 60} * * * memorist dream nightly"
+    program = this_program(Path(home).expanduser().absolute())
+    named = f"MEMORIST_HOME={shlex.quote(program.home)} " if program.home else ""
+    command = f"{named}{shlex.join((*program.words, 'dream', 'nightly'))}"
+    return f"{drawn % 60} {drawn // 60} * * * " + command.replace("%", r"\%")  # cron takes a bare one for the end of the line

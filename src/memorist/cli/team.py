@@ -23,6 +23,7 @@ from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.doors import LOOPBACK
 from memorist.store.files import DiskFiles
 from memorist.store.team import TeamStore, open_team_store
+from memorist.team.keys import key_problem
 from memorist.team.place.run import Place, keep_place, open_remote, read_place
 from memorist.team.remote import MOST_KEYS, Seen
 from memorist.team.report import Report
@@ -141,18 +142,27 @@ def status_command(as_json: bool) -> None:
 
 
 @team_group.command("log")
+@click.argument("path", default="")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Changes to show.")
 @JSON
-def log_command(limit: int, as_json: bool) -> None:
-    """Who changed which of the team's memories last, newest first, deleted ones too. Asks the remote."""
+def log_command(path: str, limit: int, as_json: bool) -> None:
+    """Who changed which of the team's memories and when, newest first, deletions too; of all, or of the one at PATH. Asks the remote."""
+    key = path.removeprefix(TEAM)
+    if path and (problem := key_problem(key)):
+        raise InputError(f"{show.readable(path)} is no name of a team memory: {problem}")
     with _syncing() as (_, _memory, sync):
-        look = sync.remote.look(Seen())
-    by = {} if look is None else look.by
-    there = {} if look is None else look.there
+        sync.remote.look(Seen())
+        changes = sync.remote.log(key)
     rows = [
-        {"path": show.visible(TEAM + key), "by": show.visible(by[key].name), "at": moment(by[key].at), "deleted": key not in there}
-        for key in sorted(by, key=lambda key: (-by[key].at, key))
-    ][:limit]
+        {
+            "path": show.visible(TEAM + each.key),
+            "by": show.visible(each.by.name),
+            "at": moment(each.by.at),
+            "deleted": each.deleted,
+            "version": show.visible(each.version),
+        }
+        for each in changes[:limit]
+    ]
     if as_json:
         show.json({"changes": rows})
         return
@@ -249,10 +259,11 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, 
     except ModuleNotFoundError as error:
         raise UsageError("a team server needs the extra `team`: pip install 'memorist[team]'") from error
     with _store(store, most) as kept:
-        listening = server.listen(host, port, kept)
+        limits = server.Limits(hosts=LOOPBACK | {each.lower() for each in allow_host})
+        listening = server.listen(host, port, kept, limits)
         name, number = listening.getsockname()[:2]
         click.echo(f"memorist team server at http://{f'[{name}]' if ':' in name else name}:{number}")
-        server.serve(kept, listening, server.Limits(hosts=LOOPBACK | {each.lower() for each in allow_host}))
+        server.serve(kept, listening, limits)
 
 
 @team_group.command("token")

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction import from_session_memory, full, inline, micro
-from memorist.compaction.asking.run import Asking, ask
+from memorist.compaction.asking.run import LABEL, Asking, ask
 from memorist.compaction.budget import Decisions, apply_budget, as_shown
 from memorist.compaction.call import Call, Done
 from memorist.compaction.conversation import Conversation, conversation, typed
@@ -37,6 +37,7 @@ from memorist.ports import Clock, Files
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.store.layout import SessionLayout
+from memorist.telemetry.run import causes
 
 NO_USAGE = Usage()
 
@@ -127,6 +128,7 @@ class Compactor:
         grown = settings.by_price and tokens >= limits.auto * LEAST_SHARE and tokens - self._priced_at >= PRICE_EVERY
         return settings.enabled and (idle or grown or self._following.tokens >= limits.auto)
 
+    @causes(LABEL)
     async def make_smaller(self, call: Call) -> Done:
         """Take the plan's steps for this request, in order."""
         now = self._means.clock.now() if call.now is None else call.now

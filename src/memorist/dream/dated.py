@@ -30,6 +30,15 @@ def may_be_dated(topic: Topic) -> bool:
     return dated(topic.body, dict.fromkeys(topic.body.splitlines(), 0.0)) != topic.body
 
 
+def described(description: str, text: str, times: Mapping[str, float]) -> str:
+    """The description with its dates absolute, where it is the beginning of a line of the text, and means the same days as that line then does."""
+    for line in text.splitlines():
+        if line in times and description and line.strip().startswith(description):
+            made = absolute(description, times[line])
+            return made if _line(line, times).strip().startswith(made) else description
+    return description
+
+
 def dated(text: str, times: Mapping[str, float]) -> str:
     """The text with the dates of each line absolute, by when that line was written (seconds since the epoch, UTC); lines without a time stay."""
     return "".join(_line(line, times) if prose else line for line, prose in told_apart(text))

@@ -49,7 +49,9 @@ class Dreamt(Struct, frozen=True, kw_only=True):
 def lines(dreamt: Dreamt) -> list[str]:
     """What a dream did, line by line; one line where it was nothing."""
     found = [f"- {act.path}: {_VERBS.get(act.did, act.did)} ({act.why})" for act in dreamt.acts]
-    found += [f"- {path}: waits in the inbox as {id} ({reason})" for id, path, reason in dreamt.waiting]
+    found += [
+        f"- {path}: {f'waits in the inbox as {id}' if id else 'would wait in the inbox'} ({reason})" for id, path, reason in dreamt.waiting
+    ]
     found += [f"- {path}: not kept ({reason})" for path, reason in dreamt.refused]
     found += [f"- {remark.path}: {remark.what}" for remark in dreamt.remarks]
     found += [f"- not finished: {dreamt.failed}"] if dreamt.failed else []

@@ -35,6 +35,7 @@ from memorist.forks.spec import FolderAccess, ForkLimits, ForkSpec, Outcome, Rec
 from memorist.ports import Model
 from memorist.prompts.load import load
 from memorist.store.overlay import OverlayFiles
+from memorist.telemetry.run import causes
 
 LABEL = "dream"
 ENDED = (Outcome.CHANGED, Outcome.UNCHANGED)
@@ -151,6 +152,7 @@ class Dream:
             taken.done() if ended else taken.failed()
         return dreamt
 
+    @causes(LABEL)
     async def _dreamt(self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False) -> Dreamt:
         means, began = self._means, self._clock.monotonic()
         place = replace(means.place, dream=self._settings, uses=means.uses())

@@ -13,10 +13,10 @@ from msgspec import Struct
 from memorist.auto_memory.changes import Change
 from memorist.auto_memory.kinds import Trust
 from memorist.auto_memory.shown import doubts
-from memorist.auto_memory.topic import Topic, with_body
+from memorist.auto_memory.topic import Topic, with_body, with_header
 from memorist.auto_memory.topic import encode as encoded
 from memorist.dream.conflicts import Instruction, Known, Question, Remark, against, questions
-from memorist.dream.dated import dated, may_be_dated
+from memorist.dream.dated import dated, described, may_be_dated
 from memorist.dream.pointers import Links, mended
 from memorist.dream.same import equal, key, numbered
 
@@ -42,6 +42,8 @@ class Held(Struct, frozen=True, kw_only=True):
     instructions: tuple[Instruction, ...] = ()
     asked: Collection[str] = ()
     """Marks of questions that were asked before."""
+    waiting: Collection[str] = ()
+    """Paths that the person is asked about already: the inbox has one question for each, and what else there is to ask waits until it is settled."""
 
 
 class Act(Struct, frozen=True, kw_only=True):
@@ -74,9 +76,9 @@ def plan(held: Held, *, most_questions: int) -> Plan:
     now = {topic.path: topic for topic in held.topics}
     for path, times in held.times.items():
         if path not in (*held.foreign, *held.kept):
-            _put(
-                now, acts, path, dated(now[path].body, times), "dated", "relative dates made absolute by the day on which they were written"
-            )
+            topic = now[path]
+            made = _with(topic, dated(topic.body, times), described(_described(topic), topic.body, times))
+            _put(now, acts, made, "dated", "relative dates made absolute by the day on which they were written")
     moved = _tidied(now, acts, held)
     changes = [Change(path=path, before=held.data[path], after=encoded(topic.text())) for path, topic in now.items()]
     real = [change for change in changes if change.before != change.after]
@@ -85,7 +87,7 @@ def plan(held: Held, *, most_questions: int) -> Plan:
     found = [*against(known, held.instructions), *questions(known)]
     asked: dict[str, Question] = {}
     for each in found:
-        if isinstance(each, Question) and each.mark not in held.asked:
+        if isinstance(each, Question) and each.mark not in held.asked and not {each.path, each.beside} & set(held.waiting):
             asked.setdefault(each.path, each)
     return Plan(
         changes=(*real, *gone),
@@ -104,19 +106,33 @@ def _tidied(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str
     while True:
         links = Links(present=frozenset(now), names=names, ever=held.ever, moved=moved)
         for path in sorted(now.keys() - frozenset(held.foreign) - frozenset(held.kept)):
-            _put(now, acts, path, mended(path, now[path].body, links), "unlinked", "links to memories that are gone or merged were mended")
+            topic = now[path]
+            made = _with(topic, mended(path, topic.body, links), mended(path, _described(topic), links))
+            _put(now, acts, made, "unlinked", "links to memories that are gone or merged were mended")
         merged = _merge(now, acts, held)
         if not merged:
             return moved
         moved = {path: merged.get(to, to) for path, to in moved.items()} | merged
 
 
-def _put(now: dict[str, Topic], acts: list[Act], path: str, body: str, did: str, why: str) -> None:
-    """Give a memory another text, unless nothing would be left of it."""
-    topic = now[path]
-    if body != topic.body and body.strip():
-        now[path] = with_body(topic, f"\n{body.strip()}\n")
-        acts.append(Act(path=path, did=did, why=why))
+def _described(topic: Topic) -> str:
+    """The description in the header; empty where there is none."""
+    front = topic.document.front
+    return "" if front is None else front.text("description")
+
+
+def _with(topic: Topic, body: str, description: str) -> Topic:
+    """The memory with another text, and the description that the index shows put right in the same way. Neither is emptied."""
+    made = with_body(topic, f"\n{body.strip()}\n") if body != topic.body and body.strip() else topic
+    new = " ".join(description.split())
+    return with_header(made, {"description": new}) if new and description != _described(topic) else made
+
+
+def _put(now: dict[str, Topic], acts: list[Act], made: Topic, did: str, why: str) -> None:
+    """Let a memory take the place of the one that it was made from, where it is another."""
+    if made != now[made.path]:
+        now[made.path] = made
+        acts.append(Act(path=made.path, did=did, why=why))
 
 
 def _meant(topic: Topic, now: Mapping[str, Topic], held: Held) -> Topic:

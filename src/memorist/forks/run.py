@@ -16,7 +16,7 @@ from memorist.core.template import render
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
 from memorist.forks.hands.run import Answer, Hands
 from memorist.forks.request import ForkTexts, choose_way, first_body, is_fork, model_id, shares_prefix
-from memorist.forks.spec import EditWay, ForkSpec, Outcome, Receipt, counted_tokens
+from memorist.forks.spec import EditWay, ForkSpec, Outcome, Receipt, Sent, counted_tokens
 from memorist.forks.text_edits import TextEdits, parse_elements, parse_json
 from memorist.forks.tools import recognise
 from memorist.formats.codec import Codec
@@ -98,6 +98,7 @@ class _Fork:
         self._turns = 0
         self._usage = Usage()
         self._cost: float | None = 0.0
+        self._sent: list[Sent] = []
         self._hands: Hands | None = None
         self.said = "It ended by a defect of memorist."
 
@@ -117,6 +118,7 @@ class _Fork:
             denied=tuple(self._hands.denied) if self._hands else (),
             outcome=outcome,
             said=self.said,
+            sent=tuple(self._sent),
         )
 
     async def run(self, *, nested: bool) -> Outcome:
@@ -184,13 +186,32 @@ class _Fork:
 
     async def _send(self, spec: ForkSpec, body: JsonObject) -> Reply:
         self._requests += 1
-        left = max(0.001, spec.limits.seconds - self._passed())
-        reply = await self._model.send(Request(format=self._model.format, body=body, label=spec.label, timeout_seconds=left))
+        before = self._passed()
+        began = self._started + before
+        left = max(0.001, spec.limits.seconds - before)
+        try:
+            reply = await self._model.send(Request(format=self._model.format, body=body, label=spec.label, timeout_seconds=left))
+        except BaseException as problem:  # noted for the receipt, whatever it is, and passed on
+            ended = self._passed()
+            late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
+            error = TimeoutError.__name__ if late else type(problem).__name__
+            self._sent.append(Sent(started=began, seconds=ended - before, error=error))
+            raise
         self._requests += reply.attempts - 1
         self._turns += 1
         self._usage += reply.usage
         price = reply.cost_usd if reply.cost_usd is not None or self._price is None else self._price(reply.usage)
         self._cost = None if price is None or self._cost is None else self._cost + price
+        self._sent.append(
+            Sent(
+                started=began,
+                seconds=self._passed() - before,
+                attempts=reply.attempts,
+                usage=reply.usage,
+                cost_usd=price,
+                stop_reason=(reply.stop_reason or "")[:100],
+            )
+        )
         self.said = _words(reply)
         return reply
 

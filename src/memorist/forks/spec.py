@@ -138,6 +138,23 @@ class FileChange(Struct, frozen=True):
     after: int | None
 
 
+class Sent(Struct, frozen=True, kw_only=True):
+    """One request of a fork to its model, and what came of it."""
+
+    started: float
+    """Seconds since the epoch, UTC."""
+    seconds: float
+    attempts: int = 1
+    """Requests that were sent for one answer, retries included; 1 where no answer came."""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """None when a price is not known, or no answer came."""
+    stop_reason: str = ""
+    """As the provider names it; empty where it says none."""
+    error: str = ""
+    """The kind of error (`ModelRefused`, `TimeoutError`, `CancelledError` …); empty when an answer came."""
+
+
 class Receipt(Struct, frozen=True, kw_only=True):
     """What a fork did and what it cost."""
 
@@ -159,6 +176,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     said: str = ""
     """The last answer's text; or, where the run did not end by itself, why it stopped."""
+    sent: tuple[Sent, ...] = ()
+    """Its requests, in order."""
 
 
 def unrun_receipt(

@@ -30,6 +30,7 @@ from memorist.recall.select import OUTPUT_TOKENS, chosen, question
 from memorist.recall.settings import RecallSettings
 from memorist.recall.surface import Surfaced, Texts, block, index_block, says_no_more, surface
 from memorist.store.uses import Use, What
+from memorist.telemetry.run import causes
 
 LABEL = "recall"
 
@@ -207,6 +208,7 @@ class Recall:
         at = self._means.clock.now()
         return Use(path=path, what=what, session=self._means.session, message=message, at=at, why=why, score=score, bytes=size)
 
+    @causes(LABEL)
     async def _ask(self, model: Model, query: str, message: str, heads: dict[str, Head], tools: Sequence[str]) -> None:
         """Let the model choose. Whatever goes wrong, the answer is an empty choice, never an error."""
         settings = self._means.settings

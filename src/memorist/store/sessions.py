@@ -8,7 +8,7 @@ import msgspec
 
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.spec import FileChange, Outcome, Receipt
+from memorist.forks.spec import FileChange, Outcome, Receipt, Sent
 from memorist.store.database import transaction
 from memorist.store.spend import add_receipt, release
 
@@ -73,12 +73,13 @@ def keep_receipt(database: sqlite3.Connection, session: str, receipt: Receipt, *
         msgspec.json.encode(receipt.denied).decode(),
         receipt.outcome.value,
         receipt.said,
+        msgspec.json.encode(receipt.sent).decode(),
     )
     try:
         with transaction(database):
             cursor = database.execute(
                 "insert into receipts (session, label, why, model, started, seconds, requests, turns, input, cache_read, cache_write, output,"
-                " cost_usd, files, denied, outcome, said) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " cost_usd, files, denied, outcome, said, sent) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
             add_receipt(database, session, receipt)
@@ -107,6 +108,7 @@ def receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
             denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
             outcome=Outcome(row["outcome"]),
             said=row["said"],
+            sent=msgspec.json.decode(row["sent"], type=tuple[Sent, ...]),
         )
         for row in rows
     ]

@@ -27,7 +27,20 @@ _TABLES = (
     """create table if not exists team_entries (space text not null, key text not null, hash text not null, text text, bytes bigint not null,
     version bigint not null, author text not null, at bigint not null, primary key (space, key))""",
     "create table if not exists team_tokens (hash text primary key, name text not null, space text not null, writes integer not null)",
+    """create table if not exists team_revisions (space text not null, key text not null, version bigint not null, hash text not null,
+    author text not null, at bigint not null, primary key (space, key, version))""",
+    "create index if not exists team_revisions_by_version on team_revisions (space, version)",
+    """insert into team_revisions (space, key, version, hash, author, at)
+    select space, key, version, hash, author, at from team_entries where true on conflict (space, key, version) do nothing""",  # of older stores
 )
+MOST_KEPT = 100
+"""Changes of one memory whose author is remembered; the newest. Ours: 5,000 memories make 75 MB at most."""
+_NOTE = "insert into team_revisions (space, key, version, hash, author, at) values (:space, :key, :version, :hash, :author, :at)"
+_PRUNE = """delete from team_revisions where space = :space and key = :key and version < (select min(version) from
+    (select version from team_revisions where space = :space and key = :key order by version desc limit :most) as kept)"""
+_LOG = "select key, version, hash, author, at from team_revisions where space = :space order by version desc, key limit :most"
+_LOG_OF_ONE = """select key, version, hash, author, at from team_revisions where space = :space and key = :key
+    order by version desc limit :most"""
 _PUT = """insert into team_entries (space, key, hash, text, bytes, version, author, at)
     values (:space, :key, :hash, :text, :bytes, :version, :author, :at)
     on conflict (space, key) do update set hash = excluded.hash, text = excluded.text, bytes = excluded.bytes, version = excluded.version,
@@ -53,6 +66,16 @@ class Write(Struct, frozen=True):
     text: str | None
     hash: str
     was: str
+
+
+class Noted(Struct, frozen=True, kw_only=True):
+    """One change of a memory: the version of the team's state that it made, the holder of the token, and when."""
+
+    key: str
+    version: int
+    author: str
+    at: int
+    deleted: bool
 
 
 class Token(Struct, frozen=True):
@@ -134,12 +157,20 @@ class TeamStore:
                     "author": author,
                     "at": at,
                 }
+                self._state.change(_NOTE, values)
+                self._state.change(_PRUNE, {"space": space, "key": key, "most": MOST_KEPT})
                 self._state.change(_PUT, values | {"bytes": len(write.text.encode()) if write.text is not None else 0})
             rows = self._state.read("select count(*) as many from team_entries where space = :space and hash <> ''", {"space": space})
             if rows[0]["many"] > self._most and any(not write.was for write in writes.values()):
                 raise TeamFull(f"a team has at most {self._most:,} memories")
             self._state.change("update team_spaces set version = :version where name = :space", {"version": present + 1, "space": space})
         return {}
+
+    def log(self, space: str, key: str = "", *, most: int) -> list[Noted]:
+        """The newest changes of a memory, or with an empty name of all; at most `MOST_KEPT` of each."""
+        with self._alone():
+            rows = self._state.read(_LOG_OF_ONE if key else _LOG, {"space": space, "most": most} | ({"key": key} if key else {}))
+        return [Noted(key=row["key"], version=row["version"], author=row["author"], at=row["at"], deleted=not row["hash"]) for row in rows]
 
     def _entry(self, space: str, key: str) -> Sequence[Mapping[str, Any]]:
         return self._state.read(

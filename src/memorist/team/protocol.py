@@ -2,6 +2,7 @@
 
     GET  (If-None-Match)         200 View and an entity tag, or 304
     POST /read   Wanted          200 Texts
+    GET  /log?key=NAME           200 Log, newest first; without a name of all memories
     PUT  Changes (If-Match)      200 Done, or 412 Refusal with the checksums that are there now
 
 Refusals: 400 (not understood, a bad name), 401, 403, 404, 412, 413 (too large, too many), 421 (host), 422 (a secret), 503.
@@ -40,6 +41,22 @@ class View(Struct, frozen=True, kw_only=True):
     gone: list[str] = []
     by: dict[str, tuple[str, int]] = {}
     """Who changed each of them last, and when (seconds since the epoch by the server's clock)."""
+
+
+class Changed(Struct, frozen=True, kw_only=True):
+    """One change of a memory: which version of the team's state made it, whose token, and when (seconds since the epoch by the server's clock)."""
+
+    key: str
+    version: int
+    by: str
+    at: int
+    deleted: bool = False
+
+
+class Log(Struct, frozen=True):
+    """Changes, newest first."""
+
+    changes: list[Changed]
 
 
 class Wanted(Struct, frozen=True):

@@ -11,6 +11,8 @@ MOST_KEYS = 5_000
 """Memories of one team at most. A person reads none of 5,000; more is a mistake or an attack."""
 
 
+MOST_REVISIONS = 1_000
+"""Changes that are told at once, and commits that are looked at for them. Ours."""
 MOST_NAME = 100
 """Characters of a person's name. Ours."""
 
@@ -32,6 +34,16 @@ class By(Struct, frozen=True):
     at: float
 
 
+class Revision(Struct, frozen=True, kw_only=True):
+    """One change of a memory, as the remote tells."""
+
+    key: str
+    version: str
+    """The remote's own mark: a number, or the beginning of a commit."""
+    by: By
+    deleted: bool = False
+
+
 class Look(Struct, frozen=True, kw_only=True):
     """What a remote holds now, by name: checksums, not texts."""
 
@@ -45,7 +57,7 @@ class Look(Struct, frozen=True, kw_only=True):
     problems: dict[str, str] = {}
     """Names that cannot be used, and why."""
     by: dict[str, By] = {}
-    """Who changed each last, of those that are there and those that were deleted, where the remote tells."""
+    """Who changed each last, of those that are there and those that were deleted, where the remote tells it with its look."""
 
 
 class Put(Struct, frozen=True):
@@ -78,6 +90,10 @@ class Remote(Protocol):
 
         Raises RemoteMoved when somebody changed one of them meanwhile; nothing is made then.
         """
+        ...
+
+    def log(self, key: str = "") -> tuple[Revision, ...]:
+        """Changes up to the last look, newest first: of one memory, or of all. At most `MOST_REVISIONS`."""
         ...
 
     def close(self) -> None:

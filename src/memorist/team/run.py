@@ -16,7 +16,7 @@ from memorist.auto_memory.changes import Change, Why, headline
 from memorist.auto_memory.gate import Refused
 from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.shared import TEAM
-from memorist.errors import InputError, RemoteMoved, RemoteUnavailable, RemoteWentBack
+from memorist.errors import InputError, RemoteError, RemoteMoved, RemoteUnavailable, RemoteWentBack
 from memorist.ports import Files
 from memorist.store.files import present
 from memorist.store.locks import held
@@ -26,7 +26,7 @@ from memorist.team.common.run import Common
 from memorist.team.delta import Known, Sides, State, Steps, batches, new_again, plan, too_many, without_lost
 from memorist.team.local.run import Local, LocalTexts
 from memorist.team.merge import beside, merged
-from memorist.team.remote import MOST_KEYS, Look, Put, Remote, Seen
+from memorist.team.remote import MOST_KEYS, Look, Put, Remote, Revision, Seen
 from memorist.team.report import Report
 from memorist.team.settings import TeamSettings
 from memorist.team.wire import Unshareable, digest
@@ -101,7 +101,8 @@ class TeamSync:
         state = self.state()
         found = self._look(Seen() if anew else state.seen)
         look = found or Look(seen=state.seen, there=_there(state))
-        self._authors.told(found)
+        if found is not None:
+            self._authors.told(found, self._log())
         if anew or (state.seen.id and look.seen.id != state.seen.id):
             state = State(remote=state.remote, beside=state.beside)
         usable, refused = self._usable(look, local)
@@ -126,6 +127,13 @@ class TeamSync:
         if look is not None and len(look.there) > MOST_KEYS:
             raise RemoteWentBack(f"{self.remote.name} tells of more than {MOST_KEYS:,} memories; look into it")
         return look
+
+    def _log(self) -> tuple[Revision, ...]:
+        """Who changed what; a remote that does not tell it is no reason to take nothing."""
+        try:
+            return self.remote.log()
+        except RemoteError:
+            return ()
 
     def _usable(self, look: Look, local: LocalTexts) -> tuple[dict[str, str], list[tuple[str, str]]]:
         """What the remote holds under names that can be files here; the others with the reason."""

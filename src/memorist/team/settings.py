@@ -18,6 +18,8 @@ class TeamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Folder on that branch; empty for the whole branch."""
     token_file: str = ""
     """File with the token of the server, readable by you alone. The variable MEMORIST_TEAM_TOKEN goes before it."""
+    ca_file: str = ""
+    """File (PEM) with the authorities that may have signed the server's certificate, in place of the machine's own; for a certificate made by yourself."""
     pause_seconds: float = 2.0
     """What was changed is sent so long after the last change."""
     every_seconds: float = 300.0

@@ -1,31 +1,38 @@
 """Spans of what happened, as values. Forks are agents by the GenAI semantic conventions; what has no place there has a name below `memorist.`.
 
 The conventions are in development, and since 2026 in a repository of their own (`semantic-conventions-genai`); the names here are those of its
-version of May 2026 for `invoke_agent` within a process, which the constants of `opentelemetry-semantic-conventions` 0.66b2 agree with.
+version of May 2026 for `invoke_agent` within a process and for `chat`, which the constants of `opentelemetry-semantic-conventions` 0.66b2 agree with.
 """
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
+from memorist.core.messages import Usage
 from memorist.errors import ModelNameError
 from memorist.events import CompactionFailed, ConversationCompacted, Dreamed, DreamFailed, Event, MemoryRecalled, TeamFailed, TeamSynced
-from memorist.forks.spec import Outcome, Receipt
+from memorist.forks.spec import Outcome, Receipt, Sent
 from memorist.models.choose import wire_name
 from memorist.safety.secrets import redact
 
 OPERATION = "invoke_agent"
 """`gen_ai.operation.name` of a fork: it sends one request or more, and has tools of its own."""
+REQUEST = "chat"
+"""`gen_ai.operation.name` of one request, whichever of the three wire formats it has."""
 AGENT = "memorist."
 """What stands before a fork's label in `gen_ai.agent.name`, so that it is told from the host's own agents."""
 PROVIDERS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "openai"}
 """`gen_ai.provider.name` by the kind of the model string; of other servers with OpenAI's interface the conventions say `openai` too."""
 ERRORS = (Outcome.FAILED, Outcome.TIMED_OUT, Outcome.OVER_LIMIT, Outcome.LOOPED)
 """Outcomes that are errors. Cancelled, replaced and blocked ones are how it should be."""
+_WORD = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
+"""What a reason to stop may look like: a word of the provider's, no sentence."""
 TEXT_CHARACTERS = 4_000
 """Longest text in an attribute. Ours: collectors refuse batches above some megabytes."""
 
-Value = str | int | float | bool
+Value = str | int | float | bool | tuple[str, ...]
 
 
 class Span(Struct, frozen=True, kw_only=True):
@@ -37,11 +44,12 @@ class Span(Struct, frozen=True, kw_only=True):
     attributes: dict[str, Value]
     error: str = ""
     said: str = ""
+    goes_out: bool = False
+    """Whether it is a request to another process (span kind `CLIENT`)."""
 
 
 def of_receipt(receipt: Receipt, session: str, *, content: bool) -> Span:
     """The span of a fork."""
-    usage = receipt.usage
     error = receipt.outcome.value if receipt.outcome in ERRORS else ""
     values: dict[str, Value | None] = {
         "gen_ai.operation.name": OPERATION,
@@ -49,11 +57,7 @@ def of_receipt(receipt: Receipt, session: str, *, content: bool) -> Span:
         "gen_ai.request.model": _model(receipt.model),
         "gen_ai.agent.name": AGENT + receipt.label,
         "gen_ai.conversation.id": session or None,
-        # By the conventions all input, that of the cache too; in our usage the parts do not overlap.
-        "gen_ai.usage.input_tokens": usage.input + usage.cache_read + usage.cache_write,
-        "gen_ai.usage.output_tokens": usage.output,
-        "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
-        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
+        **_used(receipt.usage),
         "error.type": error or None,
         "memorist.purpose": receipt.label,
         "memorist.cost_usd": receipt.cost_usd,
@@ -73,6 +77,48 @@ def of_receipt(receipt: Receipt, session: str, *, content: bool) -> Span:
         error=error,
         said=_text(receipt.said) if content and error else "",
     )
+
+
+def of_requests(receipt: Receipt, session: str) -> tuple[Span, ...]:
+    """The spans of a fork's requests, in order; they belong below the fork's own. Of an error they say the kind alone."""
+    return tuple(_of_request(each, receipt, session) for each in receipt.sent)
+
+
+def _of_request(sent: Sent, receipt: Receipt, session: str) -> Span:
+    model = _model(receipt.model)
+    values: dict[str, Value | None] = {
+        "gen_ai.operation.name": REQUEST,
+        "gen_ai.provider.name": _provider(receipt.model),
+        "gen_ai.request.model": model,
+        "gen_ai.agent.name": AGENT + receipt.label,
+        "gen_ai.conversation.id": session or None,
+        **({} if sent.error else _used(sent.usage)),
+        "error.type": sent.error or None,
+        "memorist.purpose": receipt.label,
+        "memorist.cost_usd": sent.cost_usd,
+        "memorist.request.attempts": sent.attempts,
+    }
+    attributes = _clean(values)
+    if _WORD.match(sent.stop_reason):
+        attributes["gen_ai.response.finish_reasons"] = (sent.stop_reason,)
+    return Span(
+        name=f"{REQUEST} {_text(model)}",
+        start=sent.started,
+        end=sent.started + sent.seconds,
+        attributes=attributes,
+        error=sent.error,
+        goes_out=True,
+    )
+
+
+def _used(usage: Usage) -> dict[str, Value | None]:
+    """Tokens by the conventions: input is all of it, that of the cache too; in our usage the parts do not overlap."""
+    return {
+        "gen_ai.usage.input_tokens": usage.input + usage.cache_read + usage.cache_write,
+        "gen_ai.usage.output_tokens": usage.output,
+        "gen_ai.usage.cache_read.input_tokens": usage.cache_read,
+        "gen_ai.usage.cache_creation.input_tokens": usage.cache_write,
+    }
 
 
 def of_event(event: Event, session: str, at: float, *, content: bool) -> Span | None:

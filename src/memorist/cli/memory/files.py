@@ -28,6 +28,8 @@ from memorist.team.common.authors.run import Authors
 
 KINDS = click.Choice([kind.value for kind in Kind])
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+SHOWN_AUTHORS = 4
+"""Earlier changes of a team memory that are told with its text. Ours."""
 YES = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
@@ -68,7 +70,8 @@ def show_command(path: str, as_json: bool) -> None:
     """Show one memory as it stands in its file."""
     with opened() as (_, memory):
         topic, doubts = memory.shown(path)
-        by = Authors(memory.where.team, DiskFiles()).known().get(path.removeprefix(TEAM)) if is_shared(path) else None
+        by = Authors(memory.where.team, DiskFiles()).known().get(path.removeprefix(TEAM), []) if is_shared(path) else []
+    authors = [{"name": show.visible(each.name), "at": moment(each.at)} for each in by]
     if as_json:
         show.json(
             {
@@ -77,13 +80,19 @@ def show_command(path: str, as_json: bool) -> None:
                 "name": show.readable(topic.name),
                 "text": show.readable(topic.text()),
                 "withheld": list(doubts),
-                "by": None if by is None else {"name": show.visible(by.name), "at": moment(by.at)},
+                "by": authors[0] if authors else None,
+                "authors": authors,
             }
         )
         return
     click.echo(show.readable(topic.text()).rstrip("\n"))
-    if by is not None:
-        click.echo(f"memorist: last changed by {show.visible(by.name)}, {moment(by.at)[:16]} UTC", err=True)
+    if authors:
+        last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
+        click.echo(f"memorist: last changed by {last}", err=True)
+        for each in before[:SHOWN_AUTHORS]:
+            click.echo(f"memorist:      before by {each}", err=True)
+        if len(before) > SHOWN_AUTHORS:
+            click.echo(f"memorist: and more: memorist team log {path}", err=True)
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 

@@ -86,6 +86,7 @@ def held_by(memory: AutoMemory, files: Files, *, instructions: Sequence[Instruct
         times={path: _times(memory, path, log) for path in wanting_times(topics)},
         instructions=tuple(instructions),
         asked=asked,
+        waiting=frozenset(each.path for each in memory.inbox.waiting() if each.after is None),
     )
 
 

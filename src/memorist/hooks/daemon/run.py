@@ -23,6 +23,8 @@ from memorist.hooks import wire
 from memorist.hooks.answer import rendered
 from memorist.hooks.call.run import note
 from memorist.hooks.event import Client, HookEvent, Unknown, client_of, read_event
+from memorist.hooks.heartbeat.run import LOOK_SECONDS as HEART_SECONDS
+from memorist.hooks.heartbeat.run import LOOKS, Heartbeat, end_at_once
 from memorist.hooks.listening.run import Listening
 from memorist.hooks.sessions.run import Sessions
 
@@ -58,9 +60,16 @@ class Daemon:
         self._settings = HooksSettings()
         self._config = _mark(home)
 
+    def _hangs(self) -> None:
+        """In the thread that watches: the loop stands still."""
+        seconds = LOOKS * HEART_SECONDS
+        self._note("", "", f"the process behind the hooks hung for {seconds:.0f} seconds and ended itself; the next hook starts another")
+        end_at_once()
+
     async def serve(self) -> None:
         """Answer until nothing came for long, the settings changed, another version asks, or the system says so."""
         loop = asyncio.get_running_loop()
+        Heartbeat(self._hangs).watch(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end.set)
         engine = self._opened()
@@ -174,9 +183,10 @@ class Daemon:
 
 async def _question(reader: asyncio.StreamReader) -> Question | str | None:
     """A question; `moved` for one of another version, None for what is no question."""
-    read = wire.read_header(await reader.readline())
+    line = await reader.readline()
+    read = wire.read_header(line)
     if read is None:
-        return None
+        return wire.MOVED if wire.of_another_version(line) else None
     version, event, client, project, length = read
     if version != __version__:
         return wire.MOVED

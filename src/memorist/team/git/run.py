@@ -19,8 +19,8 @@ from msgspec import Struct
 from memorist.auto_memory.manifest import is_index
 from memorist.errors import RemoteError, RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
 from memorist.store.files import make_folders
-from memorist.team.git.words import last, without_user
-from memorist.team.remote import MOST_KEYS, MOST_NAME, By, Look, Put, Seen
+from memorist.team.git.words import REVISIONS, last, revisions, without_user
+from memorist.team.remote import MOST_KEYS, MOST_REVISIONS, Look, Put, Revision, Seen
 from memorist.team.wire import digest, wire
 
 _THERE = "refs/team/there"
@@ -32,8 +32,6 @@ _PROTOCOLS = "file:git:http:https:ssh"
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO")
 """Variables of Git that say how a remote is reached; those that name another repository, as a hook has them, are left out."""
 _BEHIND = ("[rejected]", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "stale info")
-_COMMITS = 1_000
-"""Commits that are looked at for who changed what. Ours."""
 _IDENTITY = "memorist <memorist@localhost>"
 
 
@@ -107,23 +105,15 @@ class GitRemote:
             gone=frozenset(before.blobs.keys() - names),
             sizes={key: len(self._texts[now.blobs[key][0]].encode()) for key in there},
             problems=problems,
-            by=self._by(tip),
         )
 
-    def _by(self, tip: str) -> dict[str, By]:
-        """Who changed each file last, by the newest commits of the branch."""
+    def log(self, key: str = "") -> tuple[Revision, ...]:
+        """Changes by the newest commits of the branch, as it was at the last look."""
+        if not self._tip:
+            return ()
         prefix = f"{self._branch.folder}/" if self._branch.folder else ""
-        told = self._git(
-            "log", f"--max-count={_COMMITS}", "--format=%x01%an%x00%at", "--name-only", "-z", tip, *(["--", prefix] if prefix else [])
-        )
-        found: dict[str, By] = {}
-        for commit in told.decode("utf-8", "replace").split("\1")[1:]:
-            name, _, rest = commit.partition("\0")
-            at, *paths = rest.replace("\n", "\0").split("\0")
-            for path in paths:
-                if path.startswith(prefix) and path.endswith(".md"):
-                    found.setdefault(path.removeprefix(prefix), By(name[:MOST_NAME], float(at) if at.isdecimal() else 0.0))
-        return found
+        place = ["--", f":(literal){prefix}{key}"] if prefix or key else []
+        return revisions(self._git("log", f"--max-count={MOST_REVISIONS}", *REVISIONS, self._tip, *place), prefix)[:MOST_REVISIONS]
 
     def _after(self, commit: str, tip: str) -> bool:
         return self._run(("merge-base", "--is-ancestor", commit, tip)).returncode == 0

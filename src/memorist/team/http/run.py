@@ -9,21 +9,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from memorist.core.later import late_module
 from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
-from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
-from memorist.team.remote import MOST_NAME, By, Look, Put, Seen
+from memorist.team.protocol import MOST_ANSWER, SPACE, Changes, Done, Log, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
+from memorist.team.remote import MOST_NAME, MOST_REVISIONS, By, Look, Put, Revision, Seen
 
 if TYPE_CHECKING:
     import email.utils as email_utils
     import http.client as http_client
+    import ssl
 else:
-    email_utils, http_client = late_module("email.utils"), late_module("http.client")
+    email_utils, http_client, ssl = late_module("email.utils"), late_module("http.client"), late_module("ssl")
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
@@ -45,6 +46,8 @@ class Access(Struct, frozen=True, kw_only=True):
     """`https://HOST[:PORT]`; plain `http` only on this machine."""
     space: str
     token: str = ""
+    ca_file: str = ""
+    """File with the authorities that may have signed its certificate; empty for the machine's own."""
     timeout_seconds: float = 30.0
     retries: int = 3
 
@@ -63,7 +66,7 @@ class _Answer(Struct, frozen=True):
 
 
 class ServerRemote:
-    """A team on a server of ours. Raises SettingsError for an address that cannot be used."""
+    """A team on a server of ours. Raises SettingsError for an address or a file of authorities that cannot be used."""
 
     def __init__(self, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> None:
         parts = urlsplit(access.url)
@@ -82,6 +85,7 @@ class ServerRemote:
         self._host, self._port, self._secure = parts.hostname, port, secure
         self._path = f"{parts.path.rstrip('/')}/v1/team/{access.space}"
         self._sleep = sleep
+        self._trust = _trust(access.ca_file) if secure and access.ca_file else None
         self.name = f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}{parts.path.rstrip('/')} ({access.space})"
 
     def look(self, seen: Seen) -> Look | None:
@@ -124,6 +128,16 @@ class ServerRemote:
 
     def _texts(self, keys: list[str]) -> dict[str, str]:
         return self._read_as(self._ask("POST", f"{self._path}/read", Wanted(keys)), Texts).texts
+
+    def log(self, key: str = "") -> tuple[Revision, ...]:
+        """Changes as the server has noted them."""
+        of_one = f"?key={quote(key, safe='')}" if key else ""
+        answer = self._ask("GET", f"{self._path}/log{of_one}")
+        changes = self._read_as(answer, Log).changes[:MOST_REVISIONS]
+        return tuple(
+            Revision(key=each.key, version=f"{each.version}", by=By(each.by[:MOST_NAME], float(each.at)), deleted=each.deleted)
+            for each in changes
+        )
 
     def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
         """Make all changes or none.
@@ -169,8 +183,11 @@ class ServerRemote:
 
     def _once(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> _Answer:
         seconds = self._access.timeout_seconds
-        kind = http_client.HTTPSConnection if self._secure else http_client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=seconds)
+        connection = (
+            http_client.HTTPSConnection(self._host, self._port, timeout=seconds, context=self._trust)
+            if self._secure
+            else http_client.HTTPConnection(self._host, self._port, timeout=seconds)
+        )
         # A server that sends a byte now and then keeps every single wait short: this ends the whole.
         ending = threading.Timer(seconds, lambda: _cut(connection))
         ending.daemon = True
@@ -188,6 +205,11 @@ class ServerRemote:
             if length is not None and length.isdigit() and response.status not in (204, 304) and len(found) != int(length):
                 raise http_client.IncompleteRead(found, int(length) - len(found))
             return _Answer(response.status, found, response.getheader("date") or "")
+        except ssl.SSLCertVerificationError as error:
+            raise RemoteRefused(
+                f"{self.name} shows a certificate that is not trusted here ({error.verify_message.rstrip('.')}); for an authority of your own "
+                "name its file in team.ca_file, else check the address"
+            ) from error
         finally:
             ending.cancel()
             connection.close()
@@ -213,8 +235,17 @@ class ServerRemote:
             404: "there is no team server at this address",
             421: "the server does not answer to this name: start it with --allow-host",
         }
+        if not said.error:  # no server of ours: what stands before it answered
+            cures[413] = "the reverse proxy before the server takes no request of this size; have it take 2 MB"
         cure = cures.get(answer.status) or " ".join(said.detail.split())[:300] or "look into it"
         return RemoteRefused(f"{self.name} refuses ({answer.status}{f' {said.error[:40]}' if said.error else ''}): {cure}")
+
+
+def _trust(ca_file: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # SSLError is one
+        raise SettingsError(f"team.ca_file: {ca_file} cannot be read as certificates ({error.strerror or error})") from error
 
 
 def _moment(date: str) -> float | None:

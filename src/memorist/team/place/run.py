@@ -65,6 +65,7 @@ def open_remote(where: TeamLayout, place: Place, project: Path, settings: TeamSe
         url=place.remote,
         space=place.space or _space(root),
         token=_token(settings, environment),
+        ca_file=settings.ca_file and str(Path(settings.ca_file).expanduser()),
         timeout_seconds=settings.timeout_seconds,
         retries=settings.retries,
     )

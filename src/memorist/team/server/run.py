@@ -29,7 +29,23 @@ from memorist.safety.doors import LOOPBACK, answers_to
 from memorist.safety.secrets import find_secrets
 from memorist.store.team import TeamFull, TeamStore, Token, Write
 from memorist.team.keys import key_problem
-from memorist.team.protocol import MOST_BODY, SPACE, Changes, Done, Entry, NewText, Refusal, Texts, View, Wanted, entity_tag, is_digest
+from memorist.team.protocol import (
+    MOST_BODY,
+    SPACE,
+    Changed,
+    Changes,
+    Done,
+    Entry,
+    Log,
+    NewText,
+    Refusal,
+    Texts,
+    View,
+    Wanted,
+    entity_tag,
+    is_digest,
+)
+from memorist.team.remote import MOST_REVISIONS
 from memorist.team.wire import digest
 
 BODY_SECONDS = 30.0
@@ -38,6 +54,8 @@ MOST_AT_ONCE = 200
 """Connections at once; further ones are told to come again (503)."""
 MOST_READ = 1_000_000
 """Bytes of texts in one answer; a client asks for 200,000."""
+FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""Headers that say that a request came by way of a proxy, from anywhere."""
 ANYBODY = Token("this machine", "", writes=True)
 
 Asked = TypeVar("Asked")
@@ -73,6 +91,7 @@ class TeamApplication:
             Route("/healthz", self._health),
             Route(below, self._team, methods=["GET", "PUT"]),
             Route(f"{below}/read", self._read, methods=["POST"]),
+            Route(f"{below}/log", self._log, methods=["GET"]),
         ]
         self.asgi: ASGIApp = KnownHosts(
             Starlette(routes=routes, exception_handlers={_Refused: _told, StoreError: _broken}), self._limits.hosts
@@ -90,7 +109,7 @@ class TeamApplication:
             raise _refuse(400, "space", "The name of the team is none.")
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         token = await run_in_threadpool(self._token, given.strip() if kind.lower() == "bearer" else "")
-        if token is None:
+        if token is None or (token is ANYBODY and any(name in request.headers for name in FORWARDED)):
             raise _refuse(401, "token", "A token is needed, and this one is not known.")
         if token.space not in ("", space) or (writing and not token.writes):
             raise _refuse(403, "token", "The token does not allow this.")
@@ -116,6 +135,14 @@ class TeamApplication:
         wanted = await _body(request, Wanted)
         texts = await run_in_threadpool(lambda: self._store.read(space, [key for key in wanted.keys if "\0" not in key], most=MOST_READ))
         return _json(Texts(texts))
+
+    async def _log(self, request: Request) -> Response:
+        space, _ = await self._allowed(request, writing=False)
+        key = request.query_params.get("key", "")
+        if key and (problem := key_problem(key)):
+            raise _refuse(400, "key", problem)
+        noted = await run_in_threadpool(lambda: self._store.log(space, key, most=MOST_REVISIONS))
+        return _json(Log([Changed(key=each.key, version=each.version, by=each.author, at=each.at, deleted=each.deleted) for each in noted]))
 
     async def _put(self, request: Request) -> Response:
         space, token = await self._allowed(request, writing=True)
@@ -204,11 +231,15 @@ async def _broken(_request: Request, _error: Exception) -> Response:
     return _json(Refusal(error="store", detail="The store refuses for now."), status=503)
 
 
-def listen(host: str, port: int, store: TeamStore) -> socket.socket:
-    """A socket to serve on. Raises UsageError for a host beyond this machine while there is no token, StoreError where it cannot be had."""
-    if host not in LOOPBACK and not store.tokens():
+def listen(host: str, port: int, store: TeamStore, limits: Limits | None = None) -> socket.socket:
+    """A socket to serve on.
+
+    Raises UsageError for a host or a name beyond this machine while there is no token, StoreError where it cannot be had.
+    """
+    beyond = sorted({host, *(limits or Limits()).hosts} - LOOPBACK)
+    if beyond and not store.tokens():
         raise UsageError(
-            f"{host} can be reached from elsewhere, and anybody could read and write; make a token first: memorist team token NAME"
+            f"{', '.join(beyond)} can be reached from elsewhere, and anybody could read and write; make a token first: memorist team token NAME"
         )
     return open_socket(host, port, MOST_AT_ONCE)
 

@@ -1,15 +1,18 @@
-"""Who changed which memory last, as the remote told at the last look: kept beside the state, and only to be shown."""
+"""Who changed which memory, as the remote told at the last look: kept beside the state, and only to be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from memorist.ports import Files
 from memorist.store.files import present
 from memorist.store.layout import TeamLayout
-from memorist.team.remote import By, Look
+from memorist.team.remote import By, Look, Revision
+
+MOST_EACH = 20
+"""Changes of one memory that are kept here, the newest. Ours: a person reads no more; the remote knows them."""
 
 
 class Authors:
@@ -19,25 +22,31 @@ class Authors:
         self._where = where
         self._files = files
 
-    def known(self) -> dict[str, By]:
-        """By name of the memory; what was changed here since is left out."""
+    def known(self) -> dict[str, list[By]]:
+        """By name of the memory, its newest change first; what was changed here since is left out."""
         try:
-            return msgspec.json.decode(self._files.read(self._where.authors), type=dict[str, By])
+            return msgspec.json.decode(self._files.read(self._where.authors), type=dict[str, list[By]])
         except (FileNotFoundError, msgspec.DecodeError):
             return {}
 
-    def told(self, look: Look | None) -> None:
-        """The remote was looked at; None where it was as before. Raises StoreError."""
-        if look is not None:
-            self._keep({key: by for key, by in look.by.items() if key in look.there})
+    def told(self, look: Look, log: Sequence[Revision]) -> None:
+        """The remote was looked at, and told of these changes, newest first. Raises StoreError."""
+        found: dict[str, list[By]] = {key: [] for key in look.there}
+        for each in log:
+            if each.key in found and len(found[each.key]) < MOST_EACH:
+                found[each.key].append(each.by)
+        for key, by in look.by.items():
+            if key in found and not found[key]:
+                found[key] = [by]
+        self._keep({key: each for key, each in found.items() if each})
 
     def ours(self, sent: Collection[str]) -> None:
         """These were sent from here: the history of the folder tells who changed them. Raises StoreError."""
         known = self.known()
         if known.keys() & set(sent):
-            self._keep({key: by for key, by in known.items() if key not in sent})
+            self._keep({key: each for key, each in known.items() if key not in sent})
 
-    def _keep(self, known: dict[str, By]) -> None:
+    def _keep(self, known: dict[str, list[By]]) -> None:
         data = msgspec.json.encode(known, order="sorted")
         if present(self._files, self._where.authors) != data:
             self._files.write(self._where.authors, data)

@@ -1,0 +1,1 @@
+alter table receipts add column sent text not null default '[]';
