@@ -152,7 +152,7 @@ class Assembly:
             return
         if asked is not None:
             await self._call(view, typed_words(asked))
-        self._tell(view, model)
+        self._tell(view, model, asked)
 
     def _may_differ(self) -> bool:
         """Whether a file that was looked at, or a skill that was looked for while the host was busy, is another one now."""
@@ -232,8 +232,8 @@ class Assembly:
     def _compare(self) -> None:
         self._sections = with_gone(sections_of(self._now), self._sections)
 
-    def _tell(self, view: View, model: str) -> None:
-        """Show what differs from what was told. The day and the model are looked at each time; all else when it may have changed."""
+    def _tell(self, view: View, model: str, asked: Message | None) -> None:
+        """Show what differs from what was told, before the new words. Day and model are looked at each time; all else when it may have changed."""
         around = self._now.around
         today = datetime.fromtimestamp(self._means.outside.clock.now()).astimezone().date().isoformat()
         if (around.date, around.model) != (today, model):
@@ -245,9 +245,9 @@ class Assembly:
         self._known = self._sections
         if step.record is None:
             return
-        place = view.newest.id if view.newest is not None else ""
-        for message in as_messages(step.changes, self._family, place):
-            view.insert(message)
+        place = asked or view.newest
+        for message in as_messages(step.changes, self._family, place.id if place is not None else ""):
+            view.insert(message, before=asked)
         self._means.record(step.record)
         self._state = step.state
 

@@ -1,4 +1,8 @@
-"""Reading the settings files: the user's in the home folder, the project's in `.memorist/config.toml`."""
+"""Reading the settings files: the user's in the home folder, the project's in `.memorist/config.toml`.
+
+The project's is that of the folder itself, else of the nearest one above it up to the root of the checkout. Where the user's own file lies there, as in
+a home folder that somebody works in, it is no project's.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.errors import SettingsError
-from memorist.settings import Layer, Resolved, Settings, environment_layer, resolve
+from memorist.settings import PROJECT_MAY_SET, Layer, Resolved, Settings, environment_layer, resolve
 
 PROJECT_FILE = Path(".memorist") / "config.toml"
 
@@ -29,10 +33,40 @@ def load_settings(
     if home is not None:
         from_caller.values["home"] = str(home)
     where = resolve([from_environment, from_caller]).settings.home
-    layers = [_file_layer(Path(where).expanduser() / "config.toml", project=False)]
-    if project is not None:
-        layers.append(_file_layer(project / PROJECT_FILE, project=True))
+    own = Path(where).expanduser() / "config.toml"
+    layers = [_file_layer(own, project=False)]
+    if project is not None and (of_project := project_file(project, own)) is not None:
+        layers.append(_file_layer(of_project, project=True))
     return resolve([layer for layer in layers if layer] + [from_environment, from_caller])
+
+
+def project_file(folder: Path, own: Path) -> Path | None:
+    """The settings file of the project that the folder is part of; None where there is none. `own` is the user's."""
+    above = (folder, *folder.parents)
+    root = next((at for at, each in enumerate(above) if _mark(each / ".git")), 0)
+    files = (each / PROJECT_FILE for each in above[: root + 1])
+    return next((file for file in files if _mark(file) not in (None, _mark(own))), None)
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """What tells a file from every other; None where there is none that can be looked at."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def with_project(settings: Settings, environment: Mapping[str, str], project: str) -> Settings:
+    """The settings with what the project's file says, for a session that works there; a project that is no absolute path has none.
+
+    Raises SettingsError as `load_settings` does.
+    """
+    folder = Path(project)
+    if not folder.is_absolute():
+        return settings
+    found = load_settings(environment, home=Path(settings.home), project=folder).settings
+    return replace(settings, **{part: getattr(found, part) for part in PROJECT_MAY_SET})
 
 
 def shareable(settings: Settings) -> Settings:

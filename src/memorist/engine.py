@@ -30,7 +30,7 @@ from memorist.auto_memory.run import AutoMemory
 from memorist.background import ended, start_worker
 from memorist.beside import Beside
 from memorist.clock import SystemClock
-from memorist.configuration import load_settings
+from memorist.configuration import load_settings, with_project
 from memorist.context.host import HostContext
 from memorist.context.run import Outside
 from memorist.core.recent import Recent
@@ -69,7 +69,7 @@ class Memorist:
     Args:
         model: a model string, an object that satisfies `memorist.ports.Model`, or None for what the settings say.
         home: folder of all data; None for what the settings say.
-        settings: the whole tree; None reads the user's files and the environment.
+        settings: the whole tree; None reads the user's file and the environment, and for each session its project's file.
         flags: where feature flags come from (`memorist.flags.run.Source`); None for the file that the settings name.
         clock, files: the world, for tests and unusual hosts.
 
@@ -91,6 +91,7 @@ class Memorist:
         self.works_on_past = True
         """Whether a session that is opened starts a worker for what is due on past ones; `memorist worker` does that work as well."""
         where = None if home is None else Path(home).expanduser().absolute()
+        self._asks_projects = settings is None
         found = settings or load_settings(os.environ, home=where).settings
         self.settings = found if where is None else replace(found, home=str(where))
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
@@ -119,6 +120,11 @@ class Memorist:
         if self._database is not None:
             heard(self._database, news, now=self._clock.now(), settings=self.settings.spend)
 
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open now."""
+        return len(self._sessions)
+
     async def open(
         self,
         session: str,
@@ -139,7 +145,8 @@ class Memorist:
             folder: where to put the session's files instead of under the home folder.
             listener: is told of every event.
 
-        Raises StoreError when the folder cannot be written, or another process has the session open.
+        Raises StoreError when the folder cannot be written, or another process has the session open; SettingsError for a project's settings file that
+        cannot be used.
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
         beside, _ = self._begun(journal, host or Host())
@@ -224,7 +231,7 @@ class Memorist:
             files=self._files,
             database=self.database(),
             model=self._model,
-            settings=self.settings,
+            settings=with_project(self.settings, os.environ, project) if self._asks_projects else self.settings,
             flags=self.flags,
             memory=self._memory_of(project, host),
             team=lambda tell: self._team_of(project, host, tell),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct, field
 
 UPSTREAMS = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com"}
@@ -19,6 +21,12 @@ class ProxySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name to base address of each provider. A client names one by the first part of its path, or gets the one that speaks its format."""
     hosts: tuple[str, ...] = ()
     """Names that it answers to in the Host header, beside this machine's."""
+    tenants: str = ""
+    """Whom the proxy serves: all in one home (empty); tenants by their tokens, from a TOML file with a table `[tenants]` (its path); or tenants that
+    clients name in the header `x-memorist-tenant` (`header`).
+    """
+    unknown_tenant: Literal["refuse", "pass"] = "refuse"
+    """What becomes of a request of no tenant that is known."""
     prepare_seconds: float = 120.0
     """Longest time that memorist may take for one request, a summary by a model included; after it the request goes out as it came."""
     connect_seconds: float = 15.0

@@ -32,7 +32,7 @@ from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
-from memorist.view import View
+from memorist.view import SENT_SECONDS, View
 from memorist.window import Window
 
 
@@ -158,16 +158,17 @@ class Session:
         request = self._beside.dressed(request)
         if marks or self._view.changed:
             self._spent = self._last
-            asyncio.get_running_loop().call_soon(self._while_waiting)
+        asyncio.get_running_loop().call_later(SENT_SECONDS, self._while_waiting)
         shown = self._view.body(request, self._codec.history_key(), marks=marks)
         self._last = self._provider.edited(shown, self._limits, self.following.tokens, self._view.messages)
         self._watch.sending(self._last, self._codec.history_key(), self._journal.world.clock.now(), rewritten=rewritten)
         return self._last
 
     def _while_waiting(self) -> None:
-        """The host waits for its model: time to make ready for its next request, and to take apart the last but one."""
+        """The host waits for its model: time to make ready for its next request, take apart the last but one, and look into what is new."""
         self._spent = None
         self._view.make_ready()
+        self.following.ledger.look()
 
     async def observe(self, reply: object) -> None:
         """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in the background when one is due.

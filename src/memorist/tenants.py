@@ -287,7 +287,10 @@ class Tenants:
         self._end(place.tenant)
 
     async def _forget_asking(self, tenant: _Tenant) -> None:
-        tenant.asked = False
+        lent = sum(place.session is not None for place in tenant.places.values())
+        tenant.asked = tenant.engine.open_sessions > lent  # somebody opened sessions on it, and still holds them
+        if tenant.asked:
+            self._asked.add(tenant)
         self._end(tenant)
 
     def _end(self, tenant: _Tenant) -> None:

@@ -24,6 +24,8 @@ from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 from memorist.window import TakenBack, Window
 
+SENT_SECONDS = 0.02
+"""After it a host has sent the request that it was given, and waits. Ours: half a megabyte takes some milliseconds; a model takes a second."""
 LONG = 256
 """Entries of a history that takes longer to copy than to ask for a copy ahead of time."""
 
@@ -145,10 +147,14 @@ class View:
         if len(new) != len(now) or any(one is not other for one, other in zip(now, new, strict=True)):
             self._show(new)
 
-    def insert(self, message: Message) -> None:
-        """Show a message of ours after what is shown now, with this request and every later one. Costs the same however long the window is."""
-        last = self._window.last
-        self._window.append(message)
+    def insert(self, message: Message, *, before: Message | None = None) -> None:
+        """Show a message of ours with this request and every later one: after what is shown now, or right before this new message of the host's where it
+        can stand there. Costs the same however long the window is.
+        """
+        last = None if before is None else self._window.put_before(message, before)
+        if last is None:
+            last = self._window.last
+            self._window.append(message)
         line = msgspec.json.encode(Inserted(last.id if last else "", message)) + b"\n"
         with contextlib.suppress(StoreError):  # a new process shows the history without it
             self._files.append(self._layout.inserts, line)

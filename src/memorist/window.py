@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.context.rollback import is_turn
-from memorist.core.messages import Message
+from memorist.core.messages import WORLD_CHANGE, Message
 from memorist.formats.codec import Codec
 from memorist.host_history import WINDOW, Entry, HostHistory
 
@@ -102,8 +102,11 @@ class Window:
         return None
 
     def cut_back(self, at: int) -> None:
-        """Show only what stands before the host's entry of this index; what came with an entry that stays, stays."""
+        """Show only what stands before the host's entry of this index, and before what was told with it; what came with an entry that stays, stays."""
         end = next((place for place, shown in enumerate(self._shown) if shown.index is not None and shown.index >= at), len(self._shown))
+        gone = tuple(f"{WORLD_CHANGE}{each.id}" for shown in self._shown[end : end + 1] for each in shown.messages)
+        while end and self._shown[end - 1].index is None and any(each.id.startswith(gone) for each in self._shown[end - 1].messages):
+            end -= 1
         self._put([shown for shown in self._shown[:end] if shown is not self._lead])
 
     def _put(self, shown: list[Shown]) -> None:
@@ -113,13 +116,38 @@ class Window:
 
     def append(self, message: Message) -> None:
         """Show a message of ours after all that is shown now."""
-        self._shown.append(Shown((message,), None, tuple(self._codec.encode_messages([message]))))
+        self._shown.append(self._ours(message))
+
+    def put_before(self, message: Message, other: Message) -> Message | None:
+        """Show a message of ours right before the host's entry with the other one, and give the message that stands before it.
+
+        None, and nothing is shown, where that entry was sent already, the model has answered it, or a call would be parted from its results.
+        """
+        at = len(self._shown)
+        while at > self._sent:
+            at -= 1
+            here = self._shown[at].messages
+            if any(each.role == "assistant" or each.tool_results for each in here):
+                return None
+            if any(each is other for each in here):
+                before = self._before(at)
+                if before is None or before.tool_uses:
+                    return None
+                self._shown.insert(at, self._ours(message))
+                return before
+        return None
+
+    def _before(self, at: int) -> Message | None:
+        return next((message for place in range(at - 1, -1, -1) for message in reversed(self._shown[place].messages)), None)
+
+    def _ours(self, message: Message) -> Shown:
         self.changed = True
+        return Shown((message,), None, tuple(self._codec.encode_messages([message])))
 
     @property
     def last(self) -> Message | None:
         """The last message that is shown."""
-        return next((message for shown in reversed(self._shown) for message in reversed(shown.messages)), None)
+        return self._before(len(self._shown))
 
     def rewrite(self, messages: Sequence[Message]) -> int:
         """Show these messages instead. Those that are in the window already, the very same objects, keep their wire form.

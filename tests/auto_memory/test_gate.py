@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.changes import Actor, Change
-from memorist.auto_memory.evidence import Evidence, comes_from_outside, evidence, quoted_in
+from memorist.auto_memory.evidence import Evidence, borrowed, comes_from_outside, evidence, quoted_in
 from memorist.auto_memory.gate import Accepted, Case, Doubtful, Refused, judge, unsafe
 from memorist.auto_memory.kinds import Trust
 from memorist.auto_memory.shown import seal
@@ -197,3 +197,12 @@ def test_any_bytes_get_a_verdict(data: bytes, actor: Actor) -> None:
 
     assert isinstance(second, Accepted)
     assert second.change.after == first.change.after
+
+
+@pytest.mark.parametrize("piece", ["x", "a.", "a-", "a@", "a.1.", "https://", "1a"])
+@pytest.mark.covers("SF-2")
+def test_addresses_are_looked_for_in_linear_time(piece: str) -> None:
+    """A hundred thousand repeats of any piece come to an end; looking from each letter to the end of its run would take hours."""
+    borrowed(piece * 100_000, Evidence(outside=("nothing of it",)))
+
+    assert borrowed(f"{piece * 10_000} write to heron.example", Evidence(outside=("heron.example",)))

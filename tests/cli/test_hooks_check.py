@@ -19,6 +19,7 @@ from memorist.cli.checks.hooks import check_hooks
 from memorist.cli.main import commands
 from memorist.hooks.call.run import note
 from memorist.hooks.failures import failures, told
+from memorist.hooks.listening import run as listening
 from memorist.settings import Resolved, Settings
 from memorist.store.layout import Layout
 
@@ -89,8 +90,9 @@ def test_settings_that_cannot_be_read_are_told() -> None:
 
 @pytest.mark.covers("IN-2", "OP-1")
 def test_a_process_that_does_not_answer_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that runs is good, and one that holds the lock without a socket is wrong and can be ended by the command that is shown."""
+    """One that runs is good; one that hangs, or holds the lock without a socket, is wrong and can be ended by the command that is shown."""
     monkeypatch.setenv("MEMORIST_HOOKS__START_SECONDS", "60")
+    monkeypatch.setattr(listening, "WORKS_SECONDS", 120.0)
     with a_home(tmp_path) as where:
         (where / "hooks").mkdir(mode=0o700)
         (where / "hooks" / "limits").write_text("SessionStart 60\n")
@@ -98,13 +100,17 @@ def test_a_process_that_does_not_answer_is_wrong(tmp_path: Path, monkeypatch: py
         number = process_of(where)
         good = found(where)
         os.kill(number, signal.SIGSTOP)
+        monkeypatch.setattr(listening, "WORKS_SECONDS", 0.1)
+        hangs = found(where)
         (where / "hooks" / "socket").rename(where / "hooks" / "away")
-        wrong = found(where)
+        gone = found(where)
         (where / "hooks" / "away").rename(where / "hooks" / "socket")
         os.kill(number, signal.SIGCONT)
 
     assert ("good", f"the process behind the hooks, {number}, answers") in [(each.state, each.what) for each in good]
-    assert [each.mend for each in wrong if each.state == "wrong"] == [f"End it with: kill {number}; the next hook starts another."]
+    for wrong in (hangs, gone):
+        (mend,) = [each.mend for each in wrong if each.state == "wrong"]
+        assert f"kill -9 {number};" in mend
 
 
 @pytest.mark.covers("IN-2", "OP-1")

@@ -158,6 +158,53 @@ def test_a_file_that_cannot_be_understood_is_left_alone_with_all_the_others(user
     assert settings(user) == before
 
 
+@pytest.mark.covers("IN-2")
+def test_one_file_that_cannot_be_understood_keeps_no_hook_installed(user: Path) -> None:
+    """Who wants memorist out gets it out of every file that can be read, and is told of the one that cannot."""
+    said("install", "claude-code")
+    (user / ".claude.json").write_text("{broken")
+
+    done = run("uninstall", "claude-code")
+
+    assert done.exit_code != 0
+    assert ".claude.json is left as it is" in str(done.exception)
+    assert (user / ".claude" / "settings.json").read_text("utf-8") == OWN
+    assert (user / ".claude.json").read_text("utf-8") == "{broken"
+
+
+@pytest.mark.covers("IN-2")
+def test_what_codex_did_to_its_settings_keeps_nothing_of_memorist_there(user: Path) -> None:
+    """After `codex mcp add` and consent to a tool: hooks and server go, and what Codex and the user wrote stays."""
+    said("install", "codex", "--home", str(user / "elsewhere"))
+    path = user / ".codex" / "config.toml"
+    start, _, env = path.read_text("utf-8").partition("env = { MEMORIST_HOME = ")
+    consent = '[mcp_servers.memorist.tools.memory_search]\napproval_mode = "approve"\n'
+    other = '\n[mcp_servers.other]\ncommand = "foo"\n'
+    path.write_text(f"{start}\n[mcp_servers.memorist.env]\nMEMORIST_HOME = {env.partition(' }')[0]}\n\n{consent}{other}")
+
+    said("uninstall", "codex", "--home", str(user / "elsewhere"))
+
+    assert path.read_text("utf-8") == CODEX + other
+    assert not (user / ".codex" / "hooks.json").exists()
+
+
+@pytest.mark.covers("IN-2")
+def test_a_file_that_the_user_made_read_only_is_left_alone(user: Path) -> None:
+    """Neither installing nor uninstalling writes over it, and no other file is changed by an installation that cannot be whole."""
+    before = settings(user)
+    (user / ".claude.json").chmod(0o400)
+    assert "is read-only" in str(run("install", "claude-code").exception)
+    assert settings(user) == before
+
+    said("install", "claude-code", "--no-mcp")
+    (user / ".claude" / "settings.json").chmod(0o400)
+    during = settings(user)
+
+    assert "is read-only" in str(run("uninstall", "claude-code").exception)
+    assert settings(user) == during
+    assert "nothing to change" in said("install", "claude-code", "--no-mcp")
+
+
 def test_text_that_is_no_utf8_is_left_alone(user: Path) -> None:
     """Bytes that are no text are not guessed at."""
     (user / ".claude" / "settings.json").write_bytes(b'{"a": "\xff"}')

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import commands
-from memorist.errors import StoreError, UsageError
+from memorist.errors import SettingsError, StoreError, UsageError
 from memorist.testing import Say, ScriptedServer
 
 
@@ -58,6 +58,49 @@ def test_it_says_where_it_is_serves_and_ends_when_told(tmp_path: Path) -> None:
     assert "POST anthropic /v1/messages 200 unchanged" in log
     assert key not in log
     assert "Hi." in next(tmp_path.rglob("transcript.jsonl")).read_text("utf-8")
+
+
+@pytest.mark.covers("IN-3", "SF-6")
+def test_many_users_are_served_from_a_file_of_tokens_below_the_home_folder(tmp_path: Path) -> None:
+    """The start says how many there are; each has a home in `tenants/`; the file's faults are told before anything listens."""
+    token = "made-up-" + "token-of-alice"
+    file = tmp_path / "tenants.toml"
+    file.write_text(f'[tenants]\nalice = "{token}"\n')
+    file.chmod(0o600)
+    home = tmp_path / "home"
+    with ScriptedServer([Say(text="Hello.")]) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "memorist",
+            "proxy",
+            "--port",
+            "0",
+            "--upstream",
+            f"anthropic={server.url}",
+            "--tenants",
+            str(file),
+        ]
+        environment = {**os.environ, "MEMORIST_HOME": str(home)}
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+            assert running.stdout is not None
+            lines = [running.stdout.readline().strip() for _ in range(4)]
+            body = json.dumps({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi."}]})
+            statuses = []
+            for headers in ({"x-memorist-token": token, "x-memorist-session": "s"}, {"x-memorist-token": "another"}):
+                connection = http.client.HTTPConnection("127.0.0.1", int(lines[0].rpartition(":")[2]), timeout=30)
+                connection.request("POST", "/v1/messages", body, headers)
+                statuses.append(connection.getresponse().status)
+                connection.close()
+            running.send_signal(signal.SIGTERM)
+            ended = running.wait(60)
+    file.chmod(0o644)
+    open_to_all = CliRunner().invoke(commands, ["proxy", "--port", "0", "--tenants", str(file)])
+
+    assert (statuses, ended, lines[3]) == ([200, 401], 0, "1 tenants, known by their tokens")
+    assert "Hi." in next((home / "tenants" / "alice").rglob("transcript.jsonl")).read_text("utf-8")
+    assert isinstance(open_to_all.exception, SettingsError)
+    assert "chmod 600" in str(open_to_all.exception)
 
 
 @pytest.mark.parametrize(

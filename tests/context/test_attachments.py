@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.recorded import recorded_at
-from memorist.context.attachments import SHOWN, UNSHOWN, Attachments, kind_of, text_of
+from memorist.context.attachments import LINES, SHOWN, UNSHOWN, Attachments, kind_of, text_of
 from memorist.context.piece import Piece
 from memorist.context.recorded import place_of_turn, recorded_pieces
 from memorist.core.messages import Message, Origin, Role, Text
-from memorist.formats.recorded import Aside, Boundary, Entry, Head
+from memorist.formats.recorded import Aside, Boundary, Entry, Head, Skip
 
 pytestmark = pytest.mark.covers("CX-9", "FM-3")
 
@@ -153,3 +153,15 @@ def test_no_attachment_breaks_the_reader(kind: str, values: dict[str, Any]) -> N
     for each in entries:
         assert isinstance(each, Message)
         assert each.text.count("</system-reminder>") == 1
+
+
+@pytest.mark.covers("CX-9")
+def test_lines_that_cannot_be_read_are_named_and_many_of_them_counted() -> None:
+    """A damaged recording shows what of it is missing, in a bounded report."""
+    attachments = Attachments()
+    entries: list[Entry] = [Skip(number, "it is cut off") for number in range(1, LINES + 6)]
+
+    assert list(attachments.among(entries)) == entries
+    left = attachments.left_out()
+    assert (left[0].source, left[0].why) == ("line 1", "it cannot be used: it is cut off")
+    assert (len(left), left[-1].why) == (LINES + 1, "5 of them cannot be used")

@@ -97,7 +97,7 @@ def test_blocks_of_every_kind_are_pieces() -> None:
 
     pieces = recorded_pieces(recorded_at(whole), "file-native")
 
-    assert [each.tag for each in pieces] == ["thinking", "thinking", "tool_use", "tool_result", "media", "media"]
+    assert [each.tag for each in pieces] == ["thinking", "thinking", "tool_use", "tool_result", "media", "unknown"]
     assert [each.text for each in pieces[2:]] == ['Read {"path":"a"}', "ok", "[image]", "[odd]"]
     assert pieces[4].tokens == 2_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.front_matter import join, split, with_values
@@ -89,6 +89,7 @@ def test_a_header_without_an_end_is_no_header() -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(["a", "b-c", "y", "n", "_x", "a.b"]), st.text(st.characters(min_codepoint=32, max_codepoint=126))))
 )
+@example([("a", "'"), ("b-c", "0"), ("a", "'")])
 def test_a_plain_header_reads_as_yaml_reads_it(pairs: list[tuple[str, str]]) -> None:
     """A header of one-line values has the values that a YAML reader gives, save where a person plainly meant the whole line."""
     lines = [f"{key}: {value}\n" for key, value in pairs]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from memorist.cli.main import commands
 from memorist.compaction.settings import CompactionSettings
@@ -22,7 +26,7 @@ from memorist.context.settings import ContextSettings
 from memorist.context.world import rebuild
 from memorist.core.messages import Message
 from memorist.engine import Memorist
-from memorist.errors import InputError
+from memorist.errors import InputError, UsageError
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import RolledBack
 from memorist.session import Session
@@ -199,7 +203,7 @@ async def test_a_chat_hosts_own_system_prompt_stays_first(tmp_path: Path, projec
 
 @pytest.mark.covers("CX-3", "CX-8")
 async def test_only_what_changed_is_told_and_only_once(tmp_path: Path, project: Path) -> None:
-    """A turn without changes adds nothing; the day, another folder and a changed instruction file are each told once, behind the user's words."""
+    """A turn without changes adds nothing; the day and a changed instruction file are each told once, before the user's words."""
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
         session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
@@ -219,12 +223,65 @@ async def test_only_what_changed_is_told_and_only_once(tmp_path: Path, project: 
         assert "Working folder" not in day
         assert "Use spaces in this project" in file
         assert len(list(told(host))) == before + 2
+        order = [texts(entry) for entry in host.messages()]
+        assert order.index("Three.") == order.index(day) + 1
+        assert order.index("Four.") == order.index(file) + 1
         assert not host.prefix.differences
+
+
+@pytest.mark.covers("CX-3", "CX-8", "SM-14")
+@example(["day", "turn", "restart", "folder", "turn"], "openai_responses", "rollout")
+@example(["tools", "day", "restart", "turn"], "anthropic", "file-native")
+@given(
+    st.lists(st.sampled_from(["turn", "tools", "day", "folder", "model", "restart"]), min_size=1, max_size=10),
+    st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
+    st.sampled_from(["rollout", "file-native"]),
+)
+@settings(max_examples=15, deadline=None)
+def test_whatever_changes_the_prefix_grows_and_the_change_stands_before_the_words(moves: list[str], format: str, family: Any) -> None:
+    """Days, folders, models and processes come and go between turns: no request changes what was sent, and a turn's last entry is what the user said."""
+    with tempfile.TemporaryDirectory() as home:
+        asyncio.run(_moved(moves, Host(Path(home), format), family))
+
+
+async def _moved(moves: list[str], host: Host, family: Any) -> None:
+    folder = Path(host.settings.home) / "shop"
+    (folder / "api").mkdir(parents=True)
+    (folder / "CLAUDE.md").write_text("Use tabs.", "utf-8")
+    places = [folder, folder / "api"]
+    left = ["turn", *moves, "turn"]
+    while left:
+        async with host.engine() as engine:
+            session = await host.open(engine, folder, HostContext(folder=str(places[0]), family=family))
+            while left and (move := left.pop(0)) != "restart":
+                if move == "day":
+                    host.clock.advance(DAY)
+                elif move == "folder":
+                    places.reverse()
+                    session.assemble(HostContext(folder=str(places[0]), family=family))
+                elif move == "model":
+                    host.model += "n"
+                else:
+                    words = f"Words {len(left)}."
+                    await host.turn(session, words)
+                    assert texts(host.messages()[-1]) == words
+                    assert all(difference.part == "model" for difference in host.prefix.differences), str(host.prefix)
+                    if move == "tools" and host.format == "anthropic":
+                        await _works(host, session)
+
+
+async def _works(host: Host, session: Session) -> None:
+    """The model calls a tool, and a day passes meanwhile."""
+    name = f"c{len(host.history)}"
+    host.history[-1]["content"].append({"type": "tool_use", "id": name, "name": "Read", "input": {}})
+    host.history.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "Done."}]})
+    host.clock.advance(DAY)
+    await host.call(session)
 
 
 @pytest.mark.covers("CX-3")
 async def test_a_change_of_the_model_is_told_in_the_rollout_family(tmp_path: Path, project: Path) -> None:
-    """The developer says that another model answers now."""
+    """The developer says that another model answers now, before the words that it is to answer."""
     host = Host(tmp_path / "home", "openai_responses")
     async with host.engine() as engine:
         session = await host.open(engine, project, HostContext(folder=str(project), family="rollout"))
@@ -232,9 +289,10 @@ async def test_a_change_of_the_model_is_told_in_the_rollout_family(tmp_path: Pat
         host.model = "n"
         await host.turn(session, "Two.")
 
-        last = host.messages()[-1]
-        assert last["role"] == "developer"
-        assert texts(last).startswith("<model_switch>")
+        switch, words = host.messages()[-2:]
+        assert switch["role"] == "developer"
+        assert texts(switch).startswith("<model_switch>")
+        assert words == {"role": "user", "content": "Two."}
 
 
 @pytest.mark.covers("CX-3", "CX-4")
@@ -378,6 +436,16 @@ async def test_a_host_that_assembles_itself_is_sent_as_it_is(tmp_path: Path, pro
         assert session.context == ()
 
 
+@pytest.mark.covers("CX-1", "CX-2")
+@pytest.mark.parametrize(
+    ("folder", "family", "said"), [("/srv/shop", "rolout", "rolout"), ("shop", None, "absolute"), ("", None, "absolute")]
+)
+def test_a_context_that_cannot_be_is_refused_where_the_host_writes_it(folder: str, family: Any, said: str) -> None:
+    """Not by an error of another kind in the middle of its next request, nor silently."""
+    with pytest.raises(UsageError, match=said):
+        HostContext(folder=folder, family=family)
+
+
 @pytest.mark.covers("CX-1")
 async def test_a_section_that_the_family_does_not_have_is_named(tmp_path: Path, project: Path) -> None:
     """The host is told which, and the session goes on once it is mended."""
@@ -413,7 +481,7 @@ async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(tmp
         assert "Three." not in again
         (difference,) = host.prefix.differences
         assert difference.why in ("rolled back", "host rewrite")
-        assert difference.index == len(early) + 1
+        assert difference.index == len(early) + 2  # behind the reply, and what is told again in the same words
         entries = list(memorist_jsonl.read(LineFile(session.layout.transcript)))
         (marker,) = [entry for entry in entries if isinstance(entry, RolledBack)]
         assert (marker.turns, marker.kept) == (2, True)

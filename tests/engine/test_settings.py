@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist.configuration import load_settings
+from memorist.engine import Memorist
 from memorist.errors import SettingsError
 from memorist.settings import Settings, flat, with_flags
 
@@ -122,3 +123,78 @@ def test_the_users_file_and_the_environment_may_choose_the_flags(tmp_path: Path)
 
     assert load_settings({}, home=tmp_path).settings.flags.file == "~/flags.toml"
     assert load_settings({"MEMORIST_FLAGS__FILE": "/srv/flags.json"}, home=tmp_path).settings.flags.file == "/srv/flags.json"
+
+
+@pytest.mark.covers("FG-1")
+@pytest.mark.parametrize(("folder", "found"), [("", True), ("api/routes", True), ("../beside", False)])
+def test_a_projects_file_is_its_checkouts_and_holds_in_every_folder_of_it(tmp_path: Path, folder: str, found: bool) -> None:
+    """From the folder up to the root of the checkout; nothing above that root counts."""
+    shop = tmp_path / "shop"
+    for place in (shop / ".git", shop / "api/routes", tmp_path / "beside/.git"):
+        place.mkdir(parents=True)
+    write(shop / ".memorist/config.toml", "[session_memory]\ntool_calls = 30\n")
+    write(tmp_path / ".memorist/config.toml", "[session_memory]\ntool_calls = 99\n")
+
+    resolved = load_settings({}, home=tmp_path / "home", project=(shop / folder).resolve())
+
+    assert resolved.settings.session_memory.tool_calls == (30 if found else 3)
+
+
+@pytest.mark.covers("FG-1")
+def test_outside_of_a_checkout_only_the_folders_own_file_counts(tmp_path: Path) -> None:
+    """A file further up may be anybody's."""
+    write(tmp_path / ".memorist/config.toml", "[session_memory]\ntool_calls = 30\n")
+    (tmp_path / "notes").mkdir()
+
+    assert load_settings({}, home=tmp_path / "home", project=tmp_path).settings.session_memory.tool_calls == 30
+    assert load_settings({}, home=tmp_path / "home", project=tmp_path / "notes").settings.session_memory.tool_calls == 3
+
+
+@pytest.mark.covers("FG-1")
+def test_the_users_own_file_is_no_projects(tmp_path: Path) -> None:
+    """Who works in the home folder is not told that the own settings are ignored there."""
+    write(tmp_path / ".memorist/config.toml", "model = 'openai:a'\n")
+    (tmp_path / ".git").mkdir()
+
+    resolved = load_settings({}, home=tmp_path / ".memorist", project=tmp_path)
+
+    assert (resolved.settings.model, resolved.ignored) == ("openai:a", ())
+
+
+NOTES_AT_ONCE = "[session_memory]\nstart_tokens = 5000\n"
+
+
+async def keeps_notes(engine: Memorist, project: Path) -> bool:
+    """Whether a session of 6,000 tokens in the project has notes."""
+    session = await engine.open("s", project=str(project))
+    await session.prepare({"model": "m", "max_tokens": 1000, "messages": [{"role": "user", "content": "Look."}]})
+    reply = [{"type": "text", "text": "It is looked at."}]
+    await session.observe({"role": "assistant", "content": reply, "usage": {"input_tokens": 6_000, "output_tokens": 5}})
+    await session.memory.drain(10)
+    return session.notes is not None
+
+
+@pytest.mark.covers("FG-1", "SM-2")
+async def test_a_projects_file_holds_in_its_sessions(tmp_path: Path) -> None:
+    """6,000 tokens are enough where the project says so; not in another project, nor for a program that brings all settings itself."""
+    shop, other = tmp_path / "shop", tmp_path / "other"
+    other.mkdir()
+    write(shop / ".memorist/config.toml", NOTES_AT_ONCE)
+
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        assert await keeps_notes(engine, shop)
+        assert not await keeps_notes(engine, other)
+        assert engine.settings.session_memory.start_tokens == 10_000
+    async with Memorist(model="structural", settings=Settings(home=str(tmp_path / "second"))) as engine:
+        assert not await keeps_notes(engine, shop)
+
+
+@pytest.mark.covers("FG-1")
+async def test_a_projects_file_that_cannot_be_used_is_named_when_a_session_is_opened(tmp_path: Path) -> None:
+    """And other projects' sessions are not touched by it."""
+    write(tmp_path / "shop/.memorist/config.toml", "[session_memory]\nstart_token = 1\n")
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        with pytest.raises(SettingsError, match="start_token"):
+            await engine.open("s", project=str(tmp_path / "shop"))
+        session = await engine.open("s", project=str(tmp_path))
+        assert session.notes is None

@@ -59,6 +59,34 @@ def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
     assert all(sent == copy for sent, copy in gone)
 
 
+def reply(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+@pytest.mark.covers("CX-3", "CX-8")
+def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answered() -> None:
+    """Right before the entry, where a new process finds it by the message above; not among what was sent, answered, or belongs to a call."""
+    history = HostHistory(CODEC)
+    window = Window(CODEC, history)
+    items: list[dict[str, Any]] = [user("one"), reply("first"), user("two")]
+    window.take(history.sent(items).entries)
+    one, first, two = window.messages
+
+    assert window.put_before(ours(1), one) is None
+    assert window.put_before(ours(2), two) is first
+    assert [each["content"][0]["text"] for each in window.items()] == ["one", "first", "ours 2", "two"]
+    assert window.put_before(ours(3), two) is None
+
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "Read", "input": {}}]}
+    answer = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Done."}, {"type": "text", "text": "three"}],
+    }
+    window.take(history.sent([*items, call, answer]).entries)
+    assert all(window.put_before(ours(4), each) is None for each in window.messages)
+    assert len(window.items()) == 6
+
+
 @pytest.mark.covers("EN-1")
 def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a memory shown in it, the thousandth request looks at as few entries of the history as the tenth."""

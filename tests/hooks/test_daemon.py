@@ -19,15 +19,20 @@ from memorist.hooks import wire
 STOP = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}).encode()
 
 
-def ask(home: Path, version: str) -> bytes:
-    """What a program of this version is answered."""
+def stop(version: str) -> bytes:
+    """The end of a turn, as a program of this version asks."""
+    return wire.header(version, "Stop", "", "", len(STOP)) + STOP
+
+
+def ask(home: Path, question: bytes) -> bytes:
+    """What a program that asks this is answered."""
     before = Path.cwd()
     os.chdir(home / "hooks")
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(30)
             line.connect(wire.SOCKET)
-            line.sendall(wire.header(version, "Stop", "", "", len(STOP)) + STOP)
+            line.sendall(question)
             said = b""
             while part := line.recv(4_096):
                 said += part
@@ -48,7 +53,7 @@ def test_hooks_that_race_start_one_process(hooks: Hooks) -> None:
 
     assert hooks.failures() == ""
     assert first
-    assert ask(hooks.home, __version__) == b"done\t0\n"
+    assert ask(hooks.home, stop(__version__)) == b"done\t0\n"
     assert process_of(hooks.home) == first
 
 
@@ -65,13 +70,14 @@ def test_one_that_was_killed_is_replaced(hooks: Hooks) -> None:
     assert hooks.failures() == ""
 
 
+@pytest.mark.parametrize("question", [stop("0.0.0"), b"memorist\t2\twhatever it says\n"])
 @pytest.mark.covers("IN-2")
-def test_another_version_finds_room(hooks: Hooks) -> None:
+def test_another_version_finds_room(question: bytes, hooks: Hooks) -> None:
     """A process that is asked by another version says so, closes its sessions and ends; the event that asked is answered by the next one."""
     hooks.call("SessionStart", source="startup")
     first = process_of(hooks.home)
 
-    said = ask(hooks.home, "0.0.0")
+    said = ask(hooks.home, question)
     hooks.call("SessionStart", source="resume")
 
     assert said == b"moved\t0\n"
@@ -159,7 +165,7 @@ def test_junk_on_the_socket_disturbs_nobody(hooks: Hooks) -> None:
             except BrokenPipeError:
                 continue
 
-    assert ask(hooks.home, __version__) == b"done\t0\n"
+    assert ask(hooks.home, stop(__version__)) == b"done\t0\n"
     assert hooks.failures() == ""
 
 

@@ -92,6 +92,18 @@ def test_a_program_that_moved_is_put_right() -> None:
     assert json.loads(put)["hooks"]["Stop"][0] == OWN_HOOK
 
 
+@pytest.mark.covers("IN-2")
+def test_a_server_that_moved_keeps_what_the_user_put_beside_it() -> None:
+    """Installing again puts path and home right; the user's own variables and limits stay, and a second time changes nothing."""
+    own = {"type": "stdio", "command": "old", "args": ["mcp"], "env": {"A": "b", "MEMORIST_HOME": "/srv/old"}, "timeout": 9}
+    text = json.dumps({"mcpServers": {"memorist": own}})
+
+    put = with_json_server(text, server(PROGRAM))
+
+    assert json.loads(put)["mcpServers"]["memorist"] == {**own, "command": "/home/dev/.local/bin/memorist", "env": {"A": "b"}}
+    assert with_json_server(put, server(PROGRAM)) == put
+
+
 def test_a_hook_that_the_user_put_beside_ours_stays() -> None:
     """Only the command of ours goes from a group that holds others too."""
     ours = json.loads(with_hooks("{}", WANTED))["hooks"]["Stop"][0]["hooks"][0]
@@ -109,6 +121,21 @@ def test_what_cannot_be_understood_is_refused(text: str) -> None:
     """A file that is no JSON object, or has something else where hooks belong, is refused with a sentence."""
     with pytest.raises(InputError, match=r"JSON|another kind"):
         with_hooks(text, WANTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1', "ends in the middle"),
+        ('{"a": ', "ends in the middle"),
+        ('{\n  // mine\n  "a": 1\n}', r"line 2 column 3 .*no comments"),
+        ('{"a": 1\n "b": 2}', "a comma is missing: line 2"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named(text: str, why: str) -> None:
+    """The sentence says where to look, and that the agent does not read comments either (Claude Code 2.1.330 calls them malformed)."""
+    with pytest.raises(InputError, match=why):
+        parse(text)
 
 
 @given(st.text(max_size=60))

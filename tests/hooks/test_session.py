@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -276,6 +277,24 @@ async def test_a_file_of_an_unknown_format_is_told_and_shown_nothing(engine: Mem
     assert await session.answer(replace(event, hook_event_name="SessionStart", source="startup"), SECONDS) == ""
     with pytest.raises(UnreadableSession):
         await session.after(event)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a folder", "a long name"])
+@pytest.mark.covers("IN-2")
+async def test_what_is_no_file_holds_nobody_up(kind: str, engine: Memorist, tmp_path: Path) -> None:
+    """A pipe that nobody writes to, a folder, a name that no disk takes: the session is served as one without a file, and the other sessions go on."""
+    path = tmp_path / ("x" * 300 if kind == "a long name" else "1.jsonl")
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a folder":
+        path.mkdir()
+    event = HookEvent(session_id="s1", transcript_path=str(path), cwd=FOLDER, hook_event_name="UserPromptSubmit", prompt="Where is it?")
+    session = AgentSession(engine, "claude-code", event, "")
+
+    assert await session.answer(event, SECONDS) == ""
+    for name in ("Stop", "SubagentStop", "PreCompact", "SessionEnd"):
+        await session.after(replace(event, hook_event_name=name))
+    await session.close()
 
 
 async def test_a_session_without_a_file_is_remembered_for(engine: Memorist) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 
 import pytest
@@ -19,25 +20,126 @@ LINES = st.lists(
 )
 
 
-@given(LINES, st.booleans())
+@given(LINES, st.booleans(), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
 @pytest.mark.covers("IN-2")
-def test_comments_and_bytes_stay(lines: list[str], ends: bool) -> None:
-    """Whatever stood there is the start of the new text, the server is in it once, and taking it out gives the old text."""
-    text = "\n".join(lines) + ("\n" if ends and lines else "")
+def test_comments_and_bytes_stay(lines: list[str], ends: bool, end: str, mark: str) -> None:
+    """Whatever stood there is the start of the new text, the server is in it once, in the text's line ends, and taking it out gives the old text."""
+    text = mark + end.join(lines) + (end if ends and lines else "")
 
     put = with_toml_server(text, PROGRAM)
 
     assert put.startswith(text)
-    assert tomllib.loads(put)["mcp_servers"]["memorist"]["env"] == {"MEMORIST_HOME": PROGRAM.home}
+    assert "\r\n" not in text or put.count("\n") == put.count("\r\n")
+    assert tomllib.loads(put.removeprefix("\ufeff"))["mcp_servers"]["memorist"]["env"] == {"MEMORIST_HOME": PROGRAM.home}
     assert with_toml_server(put, PROGRAM) == put
-    assert without_toml_server(put).rstrip("\n") == text.rstrip("\n")
+    assert without_toml_server(put).rstrip("\r\n") == text.rstrip("\r\n")
 
 
 def test_what_the_user_wrote_below_it_stays() -> None:
     """Tables and comments that came after it are no part of it."""
     put = with_toml_server('model = "m"\n', PROGRAM) + "\n# mine\n[features]\nplugins = false\n"
 
-    assert without_toml_server(put) == 'model = "m"\n# mine\n[features]\nplugins = false\n'
+    assert without_toml_server(put) == 'model = "m"\n\n# mine\n[features]\nplugins = false\n'
+
+
+BY_CODEX = """# mine
+model = "m"
+
+[mcp_servers.memorist]
+command = "/home/dev/.local/bin/memorist"
+args = [
+    "mcp",
+]
+# the start is slow here
+startup_timeout_sec = 30
+
+[mcp_servers.memorist.env]
+MEMORIST_HOME = "/srv/data"
+LOG = "debug"
+
+[mcp_servers.memorist.tools.memory_search]
+approval_mode = "approve"
+
+# another one
+[mcp_servers.other]
+command = "foo"
+weight = nan
+"""
+"""As Codex 0.169.0 leaves it: `codex mcp add` makes a table under a header of the one in braces, and consent to a tool stands in one more."""
+
+
+@pytest.mark.covers("IN-2")
+def test_what_codex_wrote_anew_is_taken_out_whole() -> None:
+    """The server goes with its environment and the consent to its tools; the next server and its comment stay."""
+    assert without_toml_server(BY_CODEX) == '# mine\nmodel = "m"\n\n# another one\n[mcp_servers.other]\ncommand = "foo"\nweight = nan\n'
+
+
+@pytest.mark.covers("IN-2")
+def test_a_program_that_moved_keeps_what_the_user_put_beside_it() -> None:
+    """Installing again puts path and home right; time limits, other variables, consent and comments stay, and a second time changes nothing."""
+    moved = Program(words=("/opt/memorist/bin/memorist",), home="/srv/other")
+
+    put = with_toml_server(BY_CODEX, moved)
+
+    assert tomllib.loads(put)["mcp_servers"]["memorist"] == {
+        "command": "/opt/memorist/bin/memorist",
+        "args": ["mcp"],
+        "env": {"LOG": "debug", "MEMORIST_HOME": "/srv/other"},
+        "startup_timeout_sec": 30,
+        "tools": {"memory_search": {"approval_mode": "approve"}},
+    }
+    assert "# the start is slow here\n" in put
+    assert put.endswith(BY_CODEX[BY_CODEX.index("[mcp_servers.memorist.tools") :])
+    assert with_toml_server(put, moved) == put
+    usual = with_toml_server(put.replace('LOG = "debug", ', ""), Program(words=("m",)))
+    assert "env" not in tomllib.loads(usual)["mcp_servers"]["memorist"]
+
+
+@pytest.mark.covers("IN-2")
+def test_what_the_user_put_beside_ours_needs_no_new_path() -> None:
+    """With the path as it is, nothing changes, whatever stands beside it."""
+    there = Program(words=("/home/dev/.local/bin/memorist",), home="/srv/data")
+
+    assert with_toml_server(BY_CODEX, there) == BY_CODEX
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                '[mcp_servers.memorist]\ncommand = "old"\nargs = ["mcp"]\n',
+                '["mcp_servers"."memorist".env]\nA = "b"\n',
+                "[mcp_servers.memorist.tools.why]\nx = 1\n",
+                '[mcp_servers.other]\ntext = """\n[mcp_servers.memorist]\n"""\n',
+                "[[list]]\n# a\n",
+                "[features]\na = [\n  [1],\n]\n",
+                "\n",
+                "# b\n",
+                'x = "\\u007f"\n',
+            ]
+        ),
+        max_size=7,
+        unique=True,
+    )
+)
+@pytest.mark.covers("IN-2")
+def test_nothing_but_the_server_changes_or_the_file_is_refused(pieces: list[str]) -> None:
+    """In any order of tables: what is made says what was said before, with the server renewed or without it, or there is a sentence."""
+    text = "".join(pieces)
+    try:
+        before = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    others = {key: value for key, value in before.get("mcp_servers", {}).items() if key != "memorist"}
+
+    with contextlib.suppress(InputError):
+        made = tomllib.loads(without_toml_server(text))
+        assert {k: v for k, v in made.items() if k != "mcp_servers"} == {k: v for k, v in before.items() if k != "mcp_servers"}
+        assert {k: v for k, v in made.get("mcp_servers", {}).items() if k != "memorist"} == others
+    with contextlib.suppress(InputError):
+        renewed = tomllib.loads(with_toml_server(text, PROGRAM))
+        assert {k: v for k, v in renewed["mcp_servers"].items() if k != "memorist"} == others
+        assert renewed["mcp_servers"]["memorist"]["command"] == PROGRAM.words[0]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +148,8 @@ def test_what_the_user_wrote_below_it_stays() -> None:
         ("model = ", "not valid TOML"),
         ("mcp_servers = {}\n", "cannot be added"),
         ('[mcp_servers.memorist]\ncommand = "other"\n', "names another MCP server"),
+        ('[mcp_servers]\nmemorist = { command = "old", args = ["mcp"] }\n', "remove it yourself"),
+        ('[mcp_servers.memorist]\ncommand = "old"\nargs = ["mcp"]\nenv = { A = 1 }\n', "remove it yourself"),
     ],
 )
 @pytest.mark.covers("IN-2")

@@ -60,3 +60,13 @@ def test_the_settings_decide_how_long_is_waited() -> None:
     told = wire.limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
 
     assert [wire.limit_of(event, told) for event in ("SessionStart", "Stop", "PreCompact")] == [7.5, 0.25, 10.0]
+
+
+@given(st.integers(2, 99).map(str), st.binary(max_size=20))
+@pytest.mark.covers("IN-2")
+def test_a_later_protocol_is_told_from_junk(number: str, rest: bytes) -> None:
+    """A question of a later memorist makes room for it; one of this protocol and what is no question of ours do not."""
+    assert wire.of_another_version(b"memorist\t" + number.encode() + b"\t" + rest)
+    assert not wire.of_another_version(wire.header("0.1.0", "Stop", "codex", "", 0))
+    assert not wire.of_another_version(b"x" + rest)
+    assert not wire.of_another_version(wire.NOTHING)

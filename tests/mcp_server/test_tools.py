@@ -128,7 +128,7 @@ async def test_notes_and_what_was_cut_of_a_session(connect: Connect, shop: Path)
     assert secret not in fetched
     assert "[redacted: github-token]" in fetched
     assert wrong
-    assert "has no message or tool result 'call_2'" in nothing
+    assert "no message or tool result 'call_2'" in nothing
     assert listed == ["memorist://memory", "memorist://notes/first-session"]
     assert "  first-session" in status
 

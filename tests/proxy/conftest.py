@@ -18,8 +18,10 @@ from msgspec.structs import replace
 
 from memorist.engine import Memorist
 from memorist.proxy.server.run import listen, serve
+from memorist.proxy.tenancy import Tenancy
 from memorist.proxy_settings import ProxySettings
 from memorist.settings import Settings
+from memorist.tenants import Tenants
 from memorist.testing import ScriptedServer
 
 KEY = "sk-" + "ant-made-" + "up-0123456789abcdef"
@@ -52,16 +54,25 @@ class Answer:
 class RunningProxy:
     """A proxy on loopback; a context manager."""
 
-    def __init__(self, home: Path, settings: ProxySettings, *, engine: Callable[[Path], Memorist], token: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        settings: ProxySettings,
+        *,
+        engine: Callable[[Path], Memorist | Tenants],
+        token: str = "",
+        tenancy: Tenancy | None = None,
+    ) -> None:
         self.home = home
         self._settings = settings
         self._token = token
         self._engine = engine
-        self._listening = listen(settings, token)
+        self._tenancy = tenancy or Tenancy()
+        self._listening = listen(settings, token, self._tenancy)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name="proxy", daemon=True)
         self.port: int = self._listening.getsockname()[1]
-        self.engine: Memorist
+        self.engine: Memorist | Tenants
         self._loop: asyncio.AbstractEventLoop
         self._until: asyncio.Event
 
@@ -73,7 +84,7 @@ class RunningProxy:
         self._loop, self._until = asyncio.get_running_loop(), asyncio.Event()
         async with self._engine(self.home) as self.engine:
             self._ready.set()
-            await serve(self.engine, self._listening, self._settings, token=self._token, until=self._until)
+            await serve(self.engine, self._listening, self._settings, token=self._token, until=self._until, tenancy=self._tenancy)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -124,15 +135,21 @@ def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxie
         provider: ScriptedServer | str | Mapping[str, str],
         *,
         settings: Settings | None = None,
-        engine: Callable[[Path], Memorist] | None = None,
+        engine: Callable[[Path], Memorist | Tenants] | None = None,
         token: str = "",
+        tenancy: Tenancy | None = None,
         **more: Any,
     ) -> RunningProxy:
         url = provider.url if isinstance(provider, ScriptedServer) else provider
         upstreams = {"anthropic": url, "openai": url} if isinstance(url, str) else dict(url)
         chosen = ProxySettings(port=0, upstreams=upstreams, **more)
-        opened = engine or (lambda home: Memorist(home=home, settings=replace(settings or Settings(), proxy=chosen)))
-        running.append(RunningProxy(tmp_path / "home", chosen, engine=opened, token=token).__enter__())
+        many = tenancy is not None and tenancy.many
+
+        def opens(home: Path) -> Memorist | Tenants:
+            made = replace(settings or Settings(), proxy=chosen)
+            return Tenants(home, settings=made) if many else Memorist(home=home, settings=made)
+
+        running.append(RunningProxy(tmp_path / "home", chosen, engine=engine or opens, token=token, tenancy=tenancy).__enter__())
         return running[-1]
 
     yield make

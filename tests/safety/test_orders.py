@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.safety.instructing import instructs
-from memorist.safety.orders import planted
+from memorist.safety.orders import planted, signs_of_orders
 
 pytestmark = pytest.mark.covers("SF-2")
 
@@ -123,3 +123,9 @@ def test_orders_instruct(text: str) -> None:
 def test_statements_do_not_instruct(text: str) -> None:
     """Facts, states and preferences that are told."""
     assert not instructs(text)
+
+
+@pytest.mark.parametrize("piece", ["x", "aB1/", "a ", "aaaaaaaa\n", "aaaaaaaa \t", "aaaaaaaa\n> "])
+def test_a_long_text_is_looked_through_in_linear_time(piece: str) -> None:
+    """A hundred thousand repeats of any piece come to an end; looking from each letter to the end of its run would take hours."""
+    assert signs_of_orders(piece * 100_000) == frozenset()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, Text, Thinking, ToolResult, ToolUse
@@ -93,6 +93,7 @@ def _check(notes: dict[str, str], transcript: str) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=30), st.integers(150, 4_000), st.integers(100, 2_000))
+@example(["\u0800\U00010000\U00010000"], 150, 100)
 def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, section: int) -> None:
     """Each section and the whole stay within the budget, by the notes' own count."""
     ledger = Ledger()

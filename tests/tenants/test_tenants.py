@@ -199,6 +199,26 @@ async def test_what_rests_is_closed_after_a_while_and_its_engine_with_it(tmp_pat
         assert await tenants.engine("carol") is not engine
 
 
+async def test_an_engine_stays_open_as_long_as_somebody_holds_a_session_that_was_opened_on_it(tmp_path: Path) -> None:
+    """However long it was not asked for; afterwards it rests as any other, and is closed."""
+    clock = Paced()
+    async with Tenants(tmp_path, settings=Settings(), idle_seconds=100, clock=clock) as tenants:
+        async with tenants.session("alice", "lent"):
+            pass
+        held = await (await tenants.engine("alice")).open("held")
+        for at in (105, 215, 325):
+            clock.move(at)
+            await until(lambda: tenants.open_sessions == 0)
+            for _ in range(100):  # turns of the loop, in which it would be closed
+                await asyncio.sleep(0)
+            await held.prepare(body("Still here."))
+        await held.close()
+        clock.move(500)
+        await until(lambda: tenants.open_engines == 0)
+
+    assert "Still here." in words(held)
+
+
 async def test_a_session_in_use_is_never_closed_however_long_it_takes(tmp_path: Path) -> None:
     """Neither age nor want of room takes a session from who has it."""
     clock = Paced()

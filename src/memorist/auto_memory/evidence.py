@@ -35,7 +35,10 @@ _EMPTY = frozenset(
 )
 """Words that say nothing of what is meant."""
 _SENTENCE = late_pattern(r"[.!?;](?=\s|$)|[。！？；\n]")
-_ADDRESS = late_pattern(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|[\w.+-]+@[\w-]+\.\w+", re.IGNORECASE)
+_ADDRESS = late_pattern(
+    r"(?<![\w-])(?<![\w-]\.)(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+", re.IGNORECASE
+)
+"""Looked for from the start of a run alone: from each of its letters, a run without a dot or an at would take as long as its length squared."""
 _FILE = late_pattern(r"[\w-]+\.(?:md|py|js|ts|go|rs|toml|ya?ml|json|txt|sh|cfg|ini|sql|html|css|lock)", re.IGNORECASE)
 _OUTSIDE = frozenset({Origin.TOOL, Origin.AGENT, Origin.NOTIFICATION})
 

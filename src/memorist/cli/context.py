@@ -48,13 +48,14 @@ from memorist.store.lines import LineFile
 _AFTERWARDS = {"recommended_plugins", "local-command-caveat"}
 """The first row of each family that is the user's side, or comes later."""
 _MARKS = {"added": "+", "gone": "-", "same": " "}
-_PLURALS = {
-    "reply": "replies",
-    "thinking": "thoughts",
-    "tool_use": "calls",
-    "tool_result": "results",
-    "media": "pictures",
-    "injected": "injected texts",
+_COUNTED = {
+    "reply": ("reply", "replies"),
+    "thinking": ("thought", "thoughts"),
+    "tool_use": ("call", "calls"),
+    "tool_result": ("result", "results"),
+    "media": ("picture or document", "pictures and documents"),
+    "unknown": ("unknown item", "unknown items"),
+    "injected": ("injected text", "injected texts"),
 }
 
 
@@ -83,7 +84,8 @@ def context(**options: object) -> None:
     Tokens are estimated: bytes / 4, times a factor of the model's family where the model is known.
     """
     call = msgspec.convert(options, _Call)
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    where = call.place if call.place.is_dir() else Path()
+    settings = load_settings(os.environ, project=where.resolve()).settings
     found = _of_folder(call, settings) if call.place.is_dir() else _of_file(call, settings.context.family)
     show.json(_json(found)) if call.as_json else _print(call.place, found)
 
@@ -273,7 +275,7 @@ def _absent(family: Family, pieces: Sequence[Piece]) -> list[str]:
 
 def _summed(pieces: Sequence[Piece]) -> str:
     counts = Counter(each.tag for each in pieces)
-    parts = [f"{count:,} {tag if count == 1 else _PLURALS.get(tag, f'{tag}s')}" for tag, count in counts.items()]
+    parts = [f"{count:,} {_COUNTED.get(tag, (tag, f'{tag}s'))[count != 1]}" for tag, count in counts.items()]
     kind = "conversation" if all(each.tag in CONVERSATION for each in pieces) else "conversation and more"
     return f"{kind}: " + ", ".join(parts)
 

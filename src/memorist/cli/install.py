@@ -13,7 +13,7 @@ import click
 
 from memorist.cli.hook import HOME, load_home
 from memorist.configuration import load_settings
-from memorist.errors import UsageError
+from memorist.errors import InputError, UsageError
 from memorist.hooks.entries import EACH_TOOL, EVENTS, Program, entries
 from memorist.hooks.event import CLIENTS, Client
 from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
@@ -60,7 +60,7 @@ def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: P
         client, _where(user=user), program, entries(program, client, _limits(settings, events), events), mcp=there if mcp is None else mcp
     )
     plugging = Plugging(where, DiskFiles())
-    _go(found, plugging.plan_in, plugging.put, dry_run=dry_run)
+    _go([(target, plugging.plan_in(target)) for target in found], plugging.put, dry_run=dry_run)
     if mcp is None and not there:
         click.echo(f"Hooks alone: {NEEDS_EXTRA}")
     if client == "codex" and not dry_run:
@@ -72,17 +72,25 @@ def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: P
 def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None) -> None:
     """Take memorist out of the settings of a coding agent.
 
-    Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. Memories stay.
+    Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. A file that cannot be
+    understood is left, and told of at the end. Memories stay.
     """
     where = load_home(home)
     plugging = Plugging(where, DiskFiles())
     found = targets(client, _where(user=user), this_program(where), {}, mcp=mcp is not False)
-    _go(found, plugging.plan_out, plugging.take, dry_run=dry_run)
+    changes, refused = [], []
+    for target in found:
+        try:
+            changes.append((target, plugging.plan_out(target)))
+        except InputError as error:
+            refused.append(str(error))
+    _go(changes, plugging.take, dry_run=dry_run)
+    if refused:
+        raise InputError("\n".join(refused))
 
 
-def _go(found: list[Target], plan: Callable[[Target], Change], act: Callable[[Change], None], *, dry_run: bool) -> None:
-    """Plan all, show all, then do all: a file that cannot be understood leaves the others as they are, too."""
-    changes = [(target, plan(target)) for target in found]
+def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, dry_run: bool) -> None:
+    """Show all that was planned, then do all."""
     for target, change in changes:
         click.echo(change.diff() or f"{change.path}: nothing to change ({target.why})", nl=not change.diff())
     if dry_run:

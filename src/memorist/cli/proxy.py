@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sys
+from pathlib import Path
 
 import click
 from msgspec.structs import replace
@@ -15,9 +16,12 @@ from msgspec.structs import replace
 from memorist.configuration import load_settings
 from memorist.engine import Memorist
 from memorist.errors import UsageError
+from memorist.tenants import Tenants
 
 VARIABLE = "MEMORIST_PROXY_TOKEN"
 """The variable with the token that clients must send, where one is needed."""
+TENANTS = "tenants"
+"""The folder of the tenants' homes, below the home folder: that of whoever runs the proxy is none of them."""
 _UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
 
 
@@ -28,8 +32,20 @@ _UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
     "--upstream", multiple=True, metavar="NAME=URL", help="A provider's base address; more than once for several. [default: the setting]"
 )
 @click.option("--allow-host", multiple=True, help="A name that the proxy answers to, beside this machine's; more than once for several.")
+@click.option(
+    "--tenants",
+    default=None,
+    metavar="FILE|header",
+    help="Serve many users, each in a home of its own: known by a token from this TOML file, or by the header x-memorist-tenant. [default: the setting]",
+)
+@click.option(
+    "--unknown-tenant",
+    type=click.Choice(["refuse", "pass"]),
+    default=None,
+    help="A request of no tenant that is known. [default: the setting]",
+)
 @click.option("--quiet", is_flag=True, help="Say only what went wrong.")
-def proxy_command(host: str | None, port: int | None, upstream: tuple[str, ...], allow_host: tuple[str, ...], quiet: bool) -> None:
+def proxy_command(upstream: tuple[str, ...], allow_host: tuple[str, ...], quiet: bool, **given: str | int | None) -> None:
     """Stand between agents and their model providers, so that their conversations are compacted and remembered. Needs the extra `proxy`."""
     try:
         server = importlib.import_module("memorist.proxy.server.run")
@@ -39,19 +55,30 @@ def proxy_command(host: str | None, port: int | None, upstream: tuple[str, ...],
     chosen = settings.proxy
     chosen = replace(
         chosen,
-        host=chosen.host if host is None else host,
-        port=chosen.port if port is None else port,
+        **{name: value for name, value in given.items() if value is not None},
         upstreams={**chosen.upstreams, **dict(map(_named, upstream))},
         hosts=(*chosen.hosts, *(each.lower() for each in allow_host)),
     )
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING if quiet else logging.INFO, format="%(asctime)s %(message)s")
     token = os.environ.get(VARIABLE, "")
-    listening = server.listen(chosen, token)
+    tenancy = server.read_tenancy(chosen)
+    engines = (
+        (lambda: Tenants(Path(settings.home).expanduser() / TENANTS, settings=settings))
+        if tenancy.many
+        else lambda: Memorist(settings=settings)
+    )
+    listening = server.listen(chosen, token, tenancy)
     name, number = listening.getsockname()[:2]
     click.echo(f"memorist proxy at http://{f'[{name}]' if ':' in name else name}:{number}")
     for each, url in chosen.upstreams.items():
         click.echo(f"  {each}: {url}")
-    asyncio.run(server.serve_until_told(lambda: Memorist(settings=settings), listening, chosen, token))
+    if tenancy.many:
+        click.echo(
+            "  tenants, named in the header x-memorist-tenant"
+            if tenancy.by_header
+            else f"  {len(tenancy.tokens)} tenants, known by their tokens"
+        )
+    asyncio.run(server.serve_until_told(engines, listening, chosen, token, tenancy))
 
 
 def _named(given: str) -> tuple[str, str]:

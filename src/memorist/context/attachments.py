@@ -17,7 +17,7 @@ from msgspec import Struct
 from memorist.context.piece import LeftOut
 from memorist.context.scaffold import contained, row, wrap
 from memorist.core.messages import Message, Origin, Text, Wire
-from memorist.formats.recorded import Aside, Boundary, Entry
+from memorist.formats.recorded import Aside, Boundary, Entry, Skip
 
 SHOWN = {
     "agent_listing_delta": "agents that can be called, as far as they changed",
@@ -97,11 +97,18 @@ class _Record(Struct):
 _decode = msgspec.json.Decoder(_Record).decode
 
 
+LINES = 20
+"""Lines that cannot be read and are named one by one; ours."""
+
+
 class Attachments:
-    """Reads entries once, with the live attachments of a Claude Code session as messages among them; counts those that the model is not shown."""
+    """Reads entries once, with the live attachments of a Claude Code session as messages among them; counts those that the model is not shown, and
+    remembers the lines that could not be read.
+    """
 
     def __init__(self) -> None:
         self._unshown: Counter[tuple[str, str]] = Counter()
+        self._skipped: list[Skip] = []
 
     def among(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """The entries. A compaction that keeps messages keeps the attachments between them."""
@@ -119,13 +126,20 @@ class Attachments:
                 continue
             if isinstance(entry, Message):
                 ours.append(False)
+            elif isinstance(entry, Skip):
+                self._skipped.append(entry)
             yield entry
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What was seen and is not shown to the model, by its kind."""
-        return tuple(
-            LeftOut(f"attachment {kind}", f"{count} of them: it {why}" if count > 1 else f"it {why}")
-            for (kind, why), count in sorted(self._unshown.items())
+        """What was seen and is not shown to the model, by its kind; and the lines that could not be read, the first of them one by one."""
+        further = len(self._skipped) - LINES
+        return (
+            *(
+                LeftOut(f"attachment {kind}", f"{count} of them: it {why}" if count > 1 else f"it {why}")
+                for (kind, why), count in sorted(self._unshown.items())
+            ),
+            *(LeftOut(f"line {skip.line}", f"it cannot be used: {skip.why}") for skip in self._skipped[:LINES]),
+            *([LeftOut("further lines", f"{further:,} of them cannot be used")] if further > 0 else []),
         )
 
     def _read(self, aside: Aside) -> Message | None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RUN = re.compile(r"`+")
-_IMPORT = re.compile(r"(?:^|(?<=[\s(\[]))@((?:[^\s\\]|\\ ){1,1000})", re.MULTILINE)
+_IMPORT = re.compile(r"@(?<![^\s(\[]@)((?:[^\s\\]|\\ ){1,1000})")
+"""At the start, or behind a space or an opening bracket. The sign stands first in the pattern: so a search goes from one to the next."""
 _TRAILING = ".,;:!?)]}\"'*_"
 
 
@@ -33,6 +34,9 @@ def looks_like_a_path(name: str) -> bool:
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:
     """Stretches of the text, each with whether it is fenced code."""
+    if "```" not in text and "~~~" not in text:
+        yield False, text
+        return
     lines: list[str] = []
     fence = ""
     for line in text.splitlines(keepends=True):

@@ -27,6 +27,7 @@ CONVERSATION = {
     "tool_use": "the model called a tool",
     "tool_result": "a tool answered",
     "media": "a picture or document",
+    "unknown": "an item of a kind that is not known here, called by its name",
 }
 """What is no scaffold, and why it is there."""
 
@@ -136,6 +137,6 @@ def _said(block: Block) -> tuple[str, str]:
         case ToolResult():
             return "tool_result", block.text
         case Unknown(kind=kind):
-            return "media", f"[{kind}]"
+            return "unknown", f"[{kind}]"
         case _:
             return "media", f"[{type(block).__name__.lower()}]"

@@ -123,7 +123,7 @@ def _read(lines: list[str]) -> FrontMatter:
     except ValueError as error:
         found, problem = None, f"the header is no valid YAML: {_first_line(error)}"
     values = {key: value for key, value in found.items() if isinstance(key, str)} if isinstance(found, dict) else {}
-    return FrontMatter(entries, values | _plain(entries, values), problem)
+    return FrontMatter(entries, values | _plain(entries, None if problem else values), problem)
 
 
 def _quickly(lines: list[str]) -> FrontMatter | None:
@@ -155,15 +155,15 @@ def _entries(lines: list[str]) -> tuple[Entry, ...]:
     return tuple(Entry(key, "".join(raw)) for key, raw in found)
 
 
-def _plain(entries: tuple[Entry, ...], values: dict[str, Any]) -> dict[str, str]:
-    """Values on one line without quotes that YAML did not read, or cut at a `#`: people and models write `description: mends #12` and mean all of it."""
+def _plain(entries: tuple[Entry, ...], values: dict[str, Any] | None) -> dict[str, str]:
+    """Values on one line without quotes, where YAML read nothing (None) or cut one at a `#`: people write `description: mends #12` and mean all."""
     found = {}
     for entry in entries:
         match = _KEY.match(entry.raw)
         text = match[2].strip() if match else ""
         if not text or "\n" in text or text[0] in "\"'|>[{&*!%@`#":
             continue
-        value = values.get(entry.key)
-        if value is None or (isinstance(value, str) and " #" in text and text.startswith(value)):
+        value = (values or {}).get(entry.key)
+        if values is None or (isinstance(value, str) and " #" in text and text.startswith(value)):
             found[entry.key] = text
     return found

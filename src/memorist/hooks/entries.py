@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from memorist.errors import InputError
+from memorist.hooks import toml_text
 from memorist.hooks.event import Client
 from memorist.hooks.json_text import Node, added, parse, removed, replaced, under
 
@@ -23,7 +22,13 @@ MARGIN_SECONDS = 3
 """The agent's own limit is so much above that of memorist, whose program ends by itself."""
 SERVER = "memorist"
 _OURS = re.compile(r"(?:^|[\s/'\"])memorist['\"]?\s+hook\s+[A-Za-z]+")
-_HEADER = "[mcp_servers.memorist]"
+HOME = "MEMORIST_HOME"
+"""The variable by which the server is told its home."""
+_TABLE = ("mcp_servers", SERVER)
+_OWN = ("command", "args", "env")
+_TAKEN = f"it names another MCP server “{SERVER}” already; rename or remove that, or install with --no-mcp"
+_NOT_ADDED = "a table for the MCP server cannot be added at its end; write it yourself, or install with --no-mcp"
+_OTHER_FORM = f"the MCP server “{SERVER}” stands in it in a form that memorist cannot change for certain; remove it yourself"
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -139,7 +144,18 @@ def server(program: Program) -> dict[str, object]:
     """The entry of the MCP server in Claude Code's settings."""
     words = program.words
     entry: dict[str, object] = {"type": "stdio", "command": words[0], "args": [*words[1:], "mcp"]}
-    return entry | ({"env": {"MEMORIST_HOME": program.home}} if program.home else {})
+    return entry | ({"env": {HOME: program.home}} if program.home else {})
+
+
+def _renewed(there: Mapping[str, object], entry: Mapping[str, object]) -> dict[str, object]:
+    """An entry of ours that is there, as it is to be: what the user or the agent put beside what memorist writes stays."""
+    env = there.get("env")
+    kept = {key: value for key, value in env.items() if key != HOME} if isinstance(env, Mapping) else {}
+    ours = entry.get("env")
+    told = kept | (dict(ours) if isinstance(ours, Mapping) else {})
+    made = {**there, **entry}
+    made.pop("env", None)
+    return made | ({"env": told} if told else {})
 
 
 def with_json_server(text: str, entry: Mapping[str, object]) -> str:
@@ -148,11 +164,10 @@ def with_json_server(text: str, entry: Mapping[str, object]) -> str:
     there = servers.get(SERVER)
     if there is None:
         return added(text, servers, SERVER, entry)
-    if there.value == entry:
-        return text
     if not _our_server(there.value):
-        raise InputError(f"it names another MCP server “{SERVER}” already; rename or remove that, or install with --no-mcp")
-    return replaced(text, there, entry)
+        raise InputError(_TAKEN)
+    wanted = _renewed(there.value, entry)
+    return text if there.value == wanted else replaced(text, there, wanted)
 
 
 def without_json_server(text: str, keep: Sequence[str] = ()) -> str:
@@ -169,56 +184,56 @@ def _our_server(value: object) -> bool:
 
 def with_toml_server(text: str, program: Program) -> str:
     """Codex's settings with the server, as a table at the end: all else keeps its bytes, comments too. Raises InputError."""
-    there = _toml(text).get("mcp_servers", {})
-    block = _block(program)
-    if isinstance(there, dict) and SERVER in there:
-        if there[SERVER] == _toml(block)["mcp_servers"][SERVER]:
-            return text
-        if not _our_server(there[SERVER]):
-            raise InputError(f"it names another MCP server “{SERVER}” already; rename or remove that, or install with --no-mcp")
-        text = without_toml_server(text)
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    made = f"{text}{gap}{block}"
-    try:
-        _toml(made)
-    except InputError as error:
-        raise InputError("a table for the MCP server cannot be added at its end; write it yourself, or install with --no-mcp") from error
-    return made
+    said = toml_text.values(text)
+    there = _servers(said).get(SERVER)
+    entry = {key: value for key, value in server(program).items() if key != "type"}
+    if there is None:
+        made = toml_text.added(text, f"[{'.'.join(_TABLE)}]\n{_lines(entry)}")
+        return _sure(made, [_with_servers(said, {**_servers(said), SERVER: entry})], _NOT_ADDED)
+    if not _our_server(there):
+        raise InputError(_TAKEN)
+    wanted = _renewed(there, entry)
+    if there == wanted:
+        return text
+    made = toml_text.without(text, (*_TABLE, "env"))
+    own = [table for table in toml_text.tables(toml_text.lines_of(made), _TABLE) if table.path == _TABLE]
+    env = wanted.get("env", {})
+    if len(own) != 1 or not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+        raise InputError(_OTHER_FORM)
+    said_of_it = _lines({key: wanted[key] for key in _OWN if key in wanted})
+    return _sure(
+        toml_text.rewritten(made, own[0], said_of_it, _OWN), [_with_servers(said, {**_servers(said), SERVER: wanted})], _OTHER_FORM
+    )
 
 
 def without_toml_server(text: str, _: Sequence[str] = ()) -> str:
-    """Codex's settings without the server, where it is ours. Raises InputError."""
-    there = _toml(text).get("mcp_servers", {})
-    if not isinstance(there, dict) or SERVER not in there or not _our_server(there[SERVER]):
+    """Codex's settings without the server, where it is ours, and without what Codex keeps below it. Raises InputError."""
+    said = toml_text.values(text)
+    if not _our_server(_servers(said).get(SERVER)):
         return text
-    lines = text.splitlines(keepends=True)
-    start = next((number for number, line in enumerate(lines) if line.strip() == _HEADER), None)
-    if start is None:
-        raise InputError(f"the MCP server “{SERVER}” stands in it in another form than memorist writes; remove it yourself")
-    end = next((number for number in range(start + 1, len(lines)) if lines[number].lstrip().startswith(("[", "#"))), len(lines))
-    if start and not lines[start - 1].strip():
-        start -= 1  # the blank line that was put before it
-    made = "".join(lines[:start] + lines[end:])
-    left = {key: value for key, value in there.items() if key != SERVER}
-    if _toml(made) != {**_toml(text), "mcp_servers": left} and _toml(made) != {k: v for k, v in _toml(text).items() if k != "mcp_servers"}:
-        raise InputError(f"the MCP server “{SERVER}” cannot be told from what stands beside it; remove it yourself")
-    return made
+    left = {key: value for key, value in _servers(said).items() if key != SERVER}
+    none = {key: value for key, value in said.items() if key != "mcp_servers"}
+    return _sure(toml_text.without(text, _TABLE), [_with_servers(said, left), *([] if left else [none])], _OTHER_FORM)
 
 
-def _block(program: Program) -> str:
-    said = [_HEADER, f"command = {_quoted(program.words[0])}", f"args = [{', '.join(map(_quoted, (*program.words[1:], 'mcp')))}]"]
-    if program.home:
-        said.append(f"env = {{ MEMORIST_HOME = {_quoted(program.home)} }}")
-    return "\n".join(said) + "\n"
+def _servers(said: Mapping[str, Any]) -> dict[str, Any]:
+    servers = said.get("mcp_servers", {})
+    return servers if isinstance(servers, dict) else {}
 
 
-def _quoted(text: str) -> str:
-    """A basic string; TOML has the escapes of JSON, but no pairs of them for one sign."""
-    return json.dumps(text, ensure_ascii=False)
+def _with_servers(said: Mapping[str, Any], servers: Mapping[str, Any]) -> dict[str, Any]:
+    return {**said, "mcp_servers": servers}
 
 
-def _toml(text: str) -> dict[str, Any]:
+def _lines(entry: Mapping[str, Any]) -> str:
+    return "".join(toml_text.assignment(key, value) for key, value in entry.items())
+
+
+def _sure(made: str, wanted: Sequence[object], otherwise: str) -> str:
+    """The text that was made, where it says one of what is wanted. Raises InputError."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"it is not valid TOML: {error}") from error
+        if toml_text.values(made) in wanted:
+            return made
+    except InputError as error:
+        raise InputError(otherwise) from error
+    raise InputError(otherwise)

@@ -43,8 +43,11 @@ def parse(text: str) -> Node:
     start = 1 if text.startswith("\ufeff") else 0
     try:
         root, end = _node(text, _skip(text, start), 0)
-    except (ValueError, IndexError, RecursionError) as error:
-        raise InputError(f"it is not valid JSON: {error}") from error
+    except IndexError as error:
+        raise InputError("it is not valid JSON: it ends in the middle") from error
+    except (ValueError, RecursionError) as error:
+        comment = isinstance(error, json.JSONDecodeError) and text[error.pos : error.pos + 2] in ("//", "/*")
+        raise InputError(f"it is not valid JSON: {error}{'; the agent reads no comments there either' if comment else ''}") from error
     if _skip(text, end) != len(text):
         raise InputError(f"it is not valid JSON: something follows the value, at character {end}")
     if not isinstance(root.value, dict):
@@ -79,11 +82,11 @@ def _members(text: str, at: int, depth: int) -> Iterator[Member]:
         start, key = here, ""
         if closing == "}":
             if text[here] != '"':
-                raise ValueError(f"a name in quotes is missing at character {here}")
+                raise json.JSONDecodeError("a name in quotes is missing", text, here)
             key, here = _decode(text, here)
             here = _skip(text, here)
             if text[here] != ":":
-                raise ValueError(f"a colon is missing at character {here}")
+                raise json.JSONDecodeError("a colon is missing", text, here)
             here = _skip(text, here + 1)
         node, here = _node(text, here, depth + 1)
         yield Member(start, key, node)
@@ -91,7 +94,7 @@ def _members(text: str, at: int, depth: int) -> Iterator[Member]:
         if text[here] == closing:
             return
         if text[here] != ",":
-            raise ValueError(f"a comma is missing at character {here}")
+            raise json.JSONDecodeError("a comma is missing", text, here)
         here = _skip(text, here + 1)
 
 

@@ -17,6 +17,9 @@ MOST_BYTES = 64 * 1024 * 1024
 HEADER_BYTES = 16 * 1024
 """Longest first line."""
 
+NOTHING = b"\n"
+"""Asks nothing: the line is closed without an answer, by a process that does its work."""
+
 DONE, MOVED = "done", "moved"
 """Words of an answer. `moved` says that this process is of another version and makes room."""
 
@@ -43,6 +46,12 @@ def read_header(line: bytes) -> tuple[str, str, str, str, int] | None:
         return None
     length = int(parts[6][:20])
     return (parts[2], parts[3], parts[4], parts[5], length) if length <= MOST_BYTES else None
+
+
+def of_another_version(line: bytes) -> bool:
+    """Whether a line that is no question of this protocol may be one of a later: memorist's own, and numbered otherwise."""
+    name, _, rest = line.partition(b"\t")
+    return name == b"memorist" and rest.partition(b"\t")[0] != PROTOCOL.encode()
 
 
 def answer(word: str, data: bytes = b"") -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 
+from memorist.proxy.tenancy import Tenancy
 from memorist.safety.doors import LOOPBACK, answers_to, same_token
 
 _HOP = frozenset(
@@ -74,11 +75,11 @@ def caller_of(headers: Mapping[str, str], salt: bytes) -> str:
     return hashlib.blake2b(given.encode("utf-8", "surrogateescape"), key=salt, digest_size=12).hexdigest()
 
 
-def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Collection[str], token: str) -> tuple[int, str] | None:
+def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Collection[str]) -> tuple[int, str] | None:
     """Why a request may not come in, with the status to say so; None for one that may (SF-6).
 
     The Host header must name this machine or one of `names`, so that no page in a browser reaches the proxy by a name of its own; a page of another
-    site may not either. With a `token` the client must send it in `x-memorist-token`.
+    site may not either.
     """
     known = LOOPBACK | set(names)
     if not answers_to(tuple(given_hosts), known):
@@ -86,6 +87,20 @@ def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Col
     origin = headers.get("origin", "")
     if origin.lower().startswith(("http:", "https:")) and not answers_to((origin.partition("://")[2].partition("/")[0],), known):
         return 403, "memorist's proxy does not answer pages of other sites; see --allow-host"
-    if token and not same_token(headers.get("x-memorist-token", ""), token):
-        return 401, "memorist's proxy needs its token in the header x-memorist-token"
     return None
+
+
+def admitted(headers: Mapping[str, str], token: str, tenant: str, tenancy: Tenancy) -> tuple[int, str] | None:
+    """Why a request may not be served, with the status to say so; None for one that may.
+
+    With a `token` the client must send it in `x-memorist-token`; a tenant's own token stands in its place. A request of no tenant that is known is
+    refused, unless those are passed on.
+    """
+    known = bool(tenant) and not tenancy.by_header
+    if token and not known and not same_token(headers.get("x-memorist-token", ""), token):
+        return 401, "memorist's proxy needs its token in the header x-memorist-token"
+    if not tenancy.many or tenant or tenancy.unknown == "pass":
+        return None
+    if tenancy.by_header:
+        return 400, "memorist's proxy serves several tenants; name one in the header x-memorist-tenant"
+    return 401, "memorist's proxy serves several tenants; send a tenant's token in the header x-memorist-token"

@@ -6,6 +6,7 @@ Claude Code and Codex name session and subagent in headers with every request, C
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -13,6 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from memorist.proxy.bodies import Body
+
+Shape = tuple[str, str]
+"""What `shape_of` gives."""
 
 Certainty = Literal["named", "likely", "grouped", "unknown"]
 """The client names the conversation; it does, but older versions of it give their subagents the same name; it names something that several
@@ -53,6 +57,7 @@ class _User(Struct, frozen=True):
 
 def identify(headers: Mapping[str, str], body: Body) -> Who:
     """Who sends this model call. `headers` have lower-case names."""
+    headers = {name: as_text(value) for name, value in headers.items()}
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
         return Who(aside="the client asked for it")
@@ -61,6 +66,11 @@ def identify(headers: Mapping[str, str], body: Body) -> Who:
         return Who(name=own, certainty="named", project=project)
     found = _codex(headers) or _claude_code(headers, body) or _grouped(body)
     return found if project is None else msgspec.structs.replace(found, project=project)
+
+
+def as_text(value: str) -> str:
+    """A header's value, whose bytes may be no UTF-8, as a text that can be written down; values that differ stay different."""
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
 def _codex(headers: Mapping[str, str]) -> Who | None:
@@ -131,11 +141,11 @@ def _first_text(system: object) -> str:
 def about(format: str, body: Body) -> tuple[object, object]:
     """What `shape_of` looks at, as it stands in the body: the same objects have the same shape."""
     key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
-    return (body.values.get(key) if key else body.items[:1], body.values.get("tools"))
+    return (body.values.get(key) if key else body.items[0] if body.items else None, body.values.get("tools"))
 
 
-def shape_of(format: str, body: Body) -> tuple[int, int]:
-    """What tells one kind of request from another: its instructions and the names of its tools, as hashes good for this process.
+def shape_of(format: str, body: Body) -> Shape:
+    """What tells one kind of request from another: its instructions and the names of its tools, as hashes that any process makes alike.
 
     What Claude Code writes first into its system prompt changes within a session and is left out.
     """
@@ -145,8 +155,17 @@ def shape_of(format: str, body: Body) -> tuple[int, int]:
         first = body.items[0] if body.items else None
         system = first.get("content") if isinstance(first, dict) and first.get("role") in ("system", "developer") else None
     texts = [system] if isinstance(system, str) else [block.get("text") for block in system or () if isinstance(block, dict)]
-    said = tuple(text for text in texts if isinstance(text, str) and not text.startswith("x-anthropic-billing-header:"))
-    return hash(said), hash(frozenset(_names(values.get("tools"))))
+    said = [text for text in texts if isinstance(text, str) and not text.startswith("x-anthropic-billing-header:")]
+    return _hashed(said), _hashed(sorted(set(_names(values.get("tools")))))
+
+
+def _hashed(texts: list[str]) -> str:
+    found = hashlib.blake2b(digest_size=8)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(b"%d:" % len(data))
+        found.update(data)
+    return found.hexdigest()
 
 
 def _names(tools: object) -> list[str]:

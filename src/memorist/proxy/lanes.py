@@ -3,6 +3,7 @@
 A client that says nothing sends its whole history again with each request. A request whose history begins with all of a known one, the model's reply to it
 included, goes on with that conversation. One that only shares a beginning with it, a retry of an opening that was answered, and a request of another key
 are conversations of their own: it is better to begin anew than to mix two.
+What is known can be written down (`known_of`) and taken up by the next process.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from memorist.core.messages import JsonObject, Message
 from memorist.formats.registry import codec
 from memorist.host_history import fingerprint, sound
 from memorist.proxy.bodies import Body
-from memorist.proxy.identify import Who, about, shape_of
+from memorist.proxy.identify import Shape, Who, shape_of
+from memorist.proxy.known import Known
 
 MOST_LANES = 10_000
 """Conversations that are remembered; the one that was quiet longest is forgotten. Ours; one takes about a kilobyte."""
@@ -40,17 +42,23 @@ class Lane(Struct, eq=False, kw_only=True):
     """The session that the engine knows it by."""
     format: str
     main: bool = True
+    tenant: str = ""
     project: str | None = None
     """The project's folder, once it is known; empty for none."""
-    scope: tuple[str, ...] = ()
+    name: str = ""
+    """What its client calls it; empty for one that is known by its history."""
+    told: str | None = None
+    """The project that its client named; None where it did not."""
+    folder: str = ""
+    """The project that a former process found; counts where its requests tell of none any more."""
+    scope: bytes = b""
     """Where its history is looked for; empty for one that its client names."""
-    shape: tuple[int, int] = (0, 0)
-    about: tuple[object, object] = (None, None)
-    """Instructions and tools of the newest request, for a client whose name for the conversation is only likely."""
+    shape: Shape = ("", "")
+    """Instructions and tools of the newest request."""
     asked: Link | None = None
     """The end of the newest request's history."""
-    answered: Link | None = None
-    """The end of the reply to it, once it has come."""
+    ends: tuple[bytes, bytes] = (b"", b"")
+    """By what it is found: the end of the newest request's history, and of the reply to it, once that has come."""
     response: str = ""
     """The newest reply's id, where the provider keeps the history."""
 
@@ -61,6 +69,7 @@ class Call(Struct, frozen=True, kw_only=True):
     lane: Lane
     request: JsonObject
     """The request with its whole history, as the engine takes it."""
+    caller: str = ""
     whole: bool = True
     """The client sent the whole history; else a part of it is with the provider."""
 
@@ -81,16 +90,30 @@ class Asked(Struct, frozen=True, kw_only=True):
     body: Body
     before: Sequence[Link] = ()
     """The links of the entries that the body shares with an earlier one."""
+    shape: Shape | None = None
+    """The shape of the body, where it was taken already."""
 
 
 class Lanes:
-    """All conversations of one proxy. `fresh` gives a new id."""
+    """All conversations of one home. `fresh` gives a new id; `known` are those of a former process, the one that was quiet longest first."""
 
-    def __init__(self, fresh: Callable[[], str]) -> None:
+    def __init__(self, fresh: Callable[[], str], known: Iterable[Known] = ()) -> None:
         self._fresh = fresh
-        self._named: OrderedDict[tuple[str, str], Lane] = OrderedDict()
-        self._ends: OrderedDict[tuple[tuple[str, ...], bytes], Lane] = OrderedDict()
-        self._responses: OrderedDict[str, tuple[Lane, list[Any]]] = OrderedDict()
+        self._named: OrderedDict[tuple[str, str, str], Lane] = OrderedDict()
+        self._ends: OrderedDict[bytes, Lane] = OrderedDict()
+        self._responses: OrderedDict[tuple[str, str], tuple[Lane, list[Any]]] = OrderedDict()
+        for each in known:
+            self._take_up(each)
+
+    def _take_up(self, each: Known) -> None:
+        lane = Lane(
+            id=each.id, format=each.format, main=each.main, project=each.told, name=each.name, told=each.told, folder=each.folder,
+            shape=each.shape, ends=(each.asked, each.answered),
+        )  # fmt: skip
+        if each.name:
+            self._named[each.name, each.format, each.told or ""] = lane
+        for end in filter(None, lane.ends):
+            self._remember(lane, end)
 
     def call(self, asked: Asked) -> Call | Aside:
         """The conversation that a request is of, a new one where it goes on with none that is known."""
@@ -103,94 +126,95 @@ class Lanes:
         if previous:
             return self._going_on(asked, str(previous))
         lane = self._lane(asked)
-        return lane if isinstance(lane, Aside) else Call(lane=lane, request=values)
+        return lane if isinstance(lane, Aside) else Call(lane=lane, request=values, caller=asked.caller)
 
     def _lane(self, asked: Asked) -> Lane | Aside:
-        who = asked.who
-        if who.certainty in ("named", "likely"):
+        certainty = asked.who.certainty
+        if certainty in ("named", "likely"):
             lane = self._by_name(asked)
-            seen = about(asked.format, asked.body)
-            if who.certainty == "named" or all(one is other for one, other in zip(seen, lane.about, strict=True)):
+            if certainty == "named":
                 return lane
-            shape = shape_of(asked.format, asked.body)
-            if lane.shape == (0, 0) or lane.shape[0] == shape[0] or lane.shape[1] == shape[1]:
-                lane.shape, lane.about = shape, seen
+            shape = asked.shape or shape_of(asked.format, asked.body)
+            if lane.shape == ("", "") or lane.shape[0] == shape[0] or lane.shape[1] == shape[1]:
+                lane.shape = shape
                 return lane
         return self._by_history(asked)
 
     def _by_name(self, asked: Asked) -> Lane:
-        key = (asked.who.name, asked.format)
+        name, told = asked.who.name, asked.who.project
+        key = (name, asked.format, told or "")
         lane = self._named.get(key)
         if lane is None:
-            taken = any((asked.who.name, other) in self._named for other in ("anthropic", "openai_responses", "openai_chat"))
-            id = f"{asked.who.name} ({asked.format})" if taken else asked.who.name
-            lane = self._named[key] = Lane(id=id, format=asked.format, main=asked.who.main, project=asked.who.project)
+            taken = any((name, other, told or "") in self._named for other in ("anthropic", "openai_responses", "openai_chat"))
+            id = f"{name} ({asked.format})" if taken else name
+            lane = self._named[key] = Lane(id=id, format=asked.format, main=asked.who.main, project=told, name=name, told=told)
         self._named.move_to_end(key)
         while len(self._named) > MOST_LANES:
             self._named.popitem(last=False)
         return lane
 
     def _by_history(self, asked: Asked) -> Lane | Aside:
-        scope = (asked.caller, asked.format, asked.who.name, asked.who.project or "")
-        links, shape = links_of(asked.format, asked.body.items, asked.before), shape_of(asked.format, asked.body)
-        lane = self._known(scope, links)
+        who = asked.who
+        scope = _scope(asked.caller, asked.format, who.name, who.project or "")
+        links, shape = links_of(asked.format, asked.body.items, asked.before), asked.shape or shape_of(asked.format, asked.body)
+        lane = self._going_on_with(scope, links)
         if lane is not None and lane.shape[0] != shape[0] and lane.shape[1] != shape[1]:
             if not asked.body.values.get("tools"):
                 return Aside("another kind of request about a conversation")
             lane = None
         if lane is None:
-            id = f"{asked.who.name[:60]}-{self._fresh()}" if asked.who.name else self._fresh()
-            main = asked.who.main and asked.who.certainty != "likely"
-            lane = Lane(id=id, format=asked.format, main=main, project=asked.who.project, scope=scope)
-        lane.shape = shape
+            id = f"{who.name[:60]}-{self._fresh()}" if who.name else self._fresh()
+            main = who.main and who.certainty != "likely"
+            lane = Lane(id=id, format=asked.format, main=main, project=who.project, told=who.project)
+        lane.scope, lane.shape = scope, shape
         self._ended(lane, links[-1] if links else Link(b""))
         return lane
 
-    def _known(self, scope: tuple[str, ...], links: Sequence[Link]) -> Lane | None:
-        for place in range(len(links) - 1, -1, -1):
-            lane = self._ends.get((scope, links[place].mark))
+    def _going_on_with(self, scope: bytes, links: Sequence[Link]) -> Lane | None:
+        for link in reversed(links):
+            end = _end(scope, link)
+            lane = self._ends.get(end)
             if lane is None:
                 continue
-            end = lane.answered
-            if end is not None and end.mark == links[place].mark:
-                return lane
-            if end is None or links[place].model:  # a retry of what was never answered, or a reply that the client put otherwise
+            answered = lane.ends[1]
+            if (
+                not answered or answered == end or link.model
+            ):  # a retry of what was never answered, or a reply that the client put otherwise
                 return lane
         return None
 
     def _ended(self, lane: Lane, asked: Link) -> None:
-        for end in (lane.asked, lane.answered):
-            if end is not None and self._ends.get((lane.scope, end.mark)) is lane:
-                del self._ends[lane.scope, end.mark]
-        lane.asked, lane.answered = asked, None
-        self._remember(lane, asked)
+        for end in lane.ends:
+            if self._ends.get(end) is lane:
+                del self._ends[end]
+        lane.asked, lane.ends = asked, (_end(lane.scope, asked), b"")
+        self._remember(lane, lane.ends[0])
 
-    def _remember(self, lane: Lane, end: Link) -> None:
-        key = (lane.scope, end.mark)
-        self._ends[key] = lane
-        self._ends.move_to_end(key)
+    def _remember(self, lane: Lane, end: bytes) -> None:
+        self._ends[end] = lane
+        self._ends.move_to_end(end)
         while len(self._ends) > 2 * MOST_LANES:
             self._ends.popitem(last=False)
 
     def _going_on(self, asked: Asked, previous: str) -> Call | Aside:
         """A request that names the reply it goes on from instead of sending the history again."""
-        known = self._responses.get(previous)
+        known = self._responses.get((asked.caller, previous))
         if known is None:
             return Aside("its history is with the provider")
         lane, history = known
         if lane.response != previous:  # it went on from there already, another way
-            lane = Lane(id=self._fresh(), format=lane.format, main=lane.main, project=lane.project, response=previous)
+            lane = Lane(id=self._fresh(), format=lane.format, main=lane.main, project=lane.project, told=lane.told, response=previous)
         given = asked.body.values.get("input")
         new = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
         request = {name: value for name, value in asked.body.values.items() if name != "previous_response_id"} | {"input": [*history, *new]}
-        return Call(lane=lane, request=request, whole=False)
+        return Call(lane=lane, request=request, caller=asked.caller, whole=False)
 
     def replied(self, call: Call, reply: JsonObject, messages: Iterable[Message]) -> None:
         """The whole reply to a call has come; to be told before the client can go on from it."""
         lane = call.lane
         if lane.scope and lane.asked is not None:
-            lane.answered = _linked(lane.asked, messages)
-            self._remember(lane, lane.answered)
+            lane.ends = (lane.ends[0], _end(lane.scope, _linked(lane.asked, messages)))
+            self._remember(lane, lane.ends[1])
         if (
             lane.format == "openai_responses"
             and reply.get("id")
@@ -200,9 +224,28 @@ class Lanes:
             given = call.request.get("input")
             history = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
             lane.response = str(reply["id"])
-            self._responses[lane.response] = (lane, [*history, *(reply.get("output") or ())])
+            self._responses[call.caller, lane.response] = (lane, [*history, *(reply.get("output") or ())])
             while len(self._responses) > MOST_RESPONSES:
                 self._responses.popitem(last=False)
+
+
+def known_of(lane: Lane) -> Known | None:
+    """What the next process should know of a conversation; None for one that could not be found again."""
+    if not lane.name and not lane.ends[0]:
+        return None
+    return Known(
+        id=lane.id, format=lane.format, main=lane.main, name=lane.name, told=lane.told, folder=lane.project or lane.folder,
+        shape=lane.shape, asked=lane.ends[0], answered=lane.ends[1],
+    )  # fmt: skip
+
+
+def _scope(*parts: str) -> bytes:
+    """Where a history is looked for, as one key; no part of it can be read from that."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+def _end(scope: bytes, link: Link) -> bytes:
+    return hashlib.blake2b(link.mark, key=scope, digest_size=16).digest()
 
 
 def links_of(format: str, items: Sequence[Any], before: Sequence[Link] = ()) -> list[Link]:

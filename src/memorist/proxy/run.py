@@ -11,14 +11,18 @@ import time
 
 import msgspec
 from aiohttp import web
+from msgspec.structs import replace
 
 from memorist.engine import Memorist
 from memorist.proxy.exchange.run import Exchange, Means
-from memorist.proxy.headers import refusal
+from memorist.proxy.headers import admitted, refusal
+from memorist.proxy.homes.run import Homes
 from memorist.proxy.route import route
 from memorist.proxy.taking.run import Taking
+from memorist.proxy.tenancy import Tenancy, tenant_of
 from memorist.proxy.upstream.run import Unreachable, Upstream
 from memorist.proxy_settings import ProxySettings
+from memorist.tenants import Tenants
 
 log = logging.getLogger("memorist.proxy")
 
@@ -26,11 +30,12 @@ log = logging.getLogger("memorist.proxy")
 class Proxy:
     """One proxy. `answer` takes a request of a client; made inside a running loop."""
 
-    def __init__(self, engine: Memorist, settings: ProxySettings, token: str = "") -> None:
+    def __init__(self, engines: Memorist | Tenants, settings: ProxySettings, token: str, tenancy: Tenancy) -> None:
         self._settings = settings
         self._token = token
+        self._tenancy = tenancy
         self._upstream = Upstream(settings)
-        self.taking = Taking(engine, settings)
+        self.taking = Taking(Homes(engines), settings)
 
     async def close(self) -> None:
         """End conversations and connections."""
@@ -40,14 +45,20 @@ class Proxy:
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request of a client."""
         headers = {name.lower(): value for name, value in request.headers.items()}
-        refused = refusal(headers, request.headers.getall("host", []), self._settings.hosts, self._token)
+        refused = refusal(headers, request.headers.getall("host", []), self._settings.hosts)
+        tenant = tenant_of(headers, self._tenancy)
+        refused = refused or admitted(headers, self._token, tenant, self._tenancy)
         if refused is not None:
             return _problem(*refused)
         way = route(request.method, _target(request), headers, self._settings.upstreams)
         if not way.upstream:
             return _problem(404, "no upstream of memorist's proxy fits; name one first in the path, such as /anthropic/v1/messages")
         began = time.monotonic()
-        exchange = Exchange(request, headers, way, Means(taking=self.taking, upstream=self._upstream, settings=self._settings))
+        unknown = self._tenancy.many and not tenant
+        means = Means(taking=self.taking, upstream=self._upstream, settings=self._settings, tenant=tenant)
+        exchange = Exchange(request, headers, replace(way, format="") if unknown else way, means)
+        if unknown:
+            exchange.word = "passed: it is of no tenant that is known"
         try:
             answer = await exchange.run()
         except Unreachable as error:

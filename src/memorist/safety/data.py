@@ -60,6 +60,8 @@ def neutralise(text: str, tags: Collection[str] = ()) -> str:
     """The text with harmless scaffold tags; the same object where there are none. `tags` are further tag names, such as those of the wrapper
     that the text is put into.
     """
+    if text.isascii() and "<" not in text:
+        return f"{_LEAD_PREFIX}{text}" if _is_lead(text) else text
     done = 0
     parts: list[str] = []
     named = _pattern((*TAGS, *tags), r"[\s/>]|\Z")

@@ -36,7 +36,7 @@ def planted(text: str) -> tuple[Finding, ...]:
 
 
 _LEADING = late_pattern(r"^[ \t]*(?:[>|#*-]+[ \t]*)+", re.MULTILINE)
-_PARTED = late_pattern(r"(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9+/_-]{2,}={0,2}")
+_PARTED = late_pattern(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>|# \t]*){2,}[A-Za-z0-9+/_-]{2,}={0,2}")
 
 
 def signs_of_orders(text: str) -> frozenset[str]:

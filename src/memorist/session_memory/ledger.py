@@ -78,6 +78,10 @@ class Ledger:
         if len(self._unread) > UNREAD_LIMIT:
             self._read()
 
+    def look(self) -> None:
+        """Look into what was added, at a time when nobody waits."""
+        self._read()
+
     def _read(self) -> None:
         """Look into the messages that were added since the last time."""
         if self._unread:

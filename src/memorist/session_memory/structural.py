@@ -87,7 +87,7 @@ def render(ledger: Ledger, budget: NotesBudget | None = None) -> dict[str, str]:
     state, in_state = state_lines(ledger, root)
     lines = [*state, *task_lines(ledger), *file_lines(ledger, root), *flow_lines(ledger), *error_lines(ledger, root), *log]
     lines += said_lines(ledger, in_log | in_state)
-    heading = title(ledger)
+    heading = _heading(ledger, budget.section_tokens)
     names_budget = min(int(budget.total_tokens * NAMES_SHARE), budget.section_tokens // SHARED)
     room = budget.total_tokens - token_cost(heading) - names_budget - LABELS_COST
     caps = {section: min(int(budget.total_tokens * share), budget.section_tokens) for section, share in _SHARES.items()}
@@ -111,6 +111,14 @@ def render(ledger: Ledger, budget: NotesBudget | None = None) -> dict[str, str]:
     if names:
         texts[FILES] = f"{texts[FILES]}\n- Names that came up: {names}".strip()
     return texts
+
+
+def _heading(ledger: Ledger, most: int) -> str:
+    """The title, within so many tokens: signs of rare scripts cost more than their number tells."""
+    heading = title(ledger)
+    while (cost := token_cost(heading)) > most and heading:
+        heading = heading[: len(heading) * most // cost].rstrip()
+    return heading
 
 
 def _bullets(lines: list[Line]) -> str:

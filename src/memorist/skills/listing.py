@@ -7,7 +7,9 @@ even names and files fit. What was left out is said, to the model and to the hos
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Literal
 
 from msgspec import Struct
@@ -152,11 +154,13 @@ def _cost(items: Sequence[_Item], budget: _Budget) -> Callable[[int], int]:
     bare = sum(budget.size(item.line(0)) + 1 for item in items)
     if budget.size is not len and not all(item.description.isascii() for item in items):
         return lambda length: sum(budget.size(item.line(length)) + 1 for item in items)
-    lengths = [len(item.description) for item in items if item.description]
-    sign = len(": ")
+    lengths = sorted(len(item.description) + len(": ") for item in items if item.description)
+    sums = (0, *accumulate(lengths))
 
     def cost(length: int) -> int:
-        return bare + sum(sign + min(whole, length) for whole in lengths if whole <= length or length >= _SHORTEST)
+        most = length + len(": ")
+        whole = bisect_right(lengths, most)
+        return bare + sums[whole] + (most * (len(lengths) - whole) if length >= _SHORTEST else 0)
 
     return cost
 

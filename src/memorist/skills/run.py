@@ -155,7 +155,7 @@ class SkillSearch:
             if found is None:
                 beside = _beside(near)
                 text = text_of(facts.path, limit)
-                skill = parse(text.replace("\r\n", "\n"), shown, root.scope, root.path, root.plugin, beside)
+                skill = parse(text.replace("\r\n", "\n") if "\r" in text else text, shown, root.scope, root.path, root.plugin, beside)
                 wrong = (Problem(printable(f"{folder}/{BESIDE_NAME}"), root.scope, beside.problem),) if beside.problem else ()
                 found = (skill, *wrong)
             self._read[key] = found

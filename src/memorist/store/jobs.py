@@ -19,6 +19,7 @@ from memorist.store.claims import (
     Kind,
     Refused,
     Terms,
+    ahead,
     alive,
     buried,
     refuse_consolidation,
@@ -57,6 +58,7 @@ _ASK = (
     " retries_left = excluded.retries_left"
 )
 _HELD = "select * from jobs where kind = :kind and key = :key and status = 'running' and token = :token"
+_RUNNING = "select lease_until from jobs where kind = 'extract' and status = 'running' and key <> :thread"
 
 
 def claim_extraction(state: State, thread: str, watermark: int, *, worker: str, terms: Terms) -> Claimed | Refused:
@@ -71,7 +73,7 @@ def claim_extraction(state: State, thread: str, watermark: int, *, worker: str, 
     with state.transaction():
         now = state.now()
         job = _unheld(state, _job(state, "extract", thread), worker, terms, now) or _new("extract", thread, watermark, terms)
-        others = sum(alive(each, terms, now) for each in _running(state) if each.key != thread)
+        others = _others(state, thread, terms, now)
         return refuse_extraction(job, watermark, running=others, terms=terms, now=now) or _take(state, job, watermark, worker, terms)
 
 
@@ -200,8 +202,9 @@ def _held(state: State, claim: Claimed) -> Job | None:
     return _as_job(rows[0]) if rows else None
 
 
-def _running(state: State) -> list[Job]:
-    return [_as_job(row) for row in state.read("select * from jobs where kind = 'extract' and status = 'running'")]
+def _others(state: State, thread: str, terms: Terms, now: int) -> int:
+    """How many other extractions the living are at."""
+    return sum(ahead(row["lease_until"], now, terms.lease_seconds) for row in state.read(_RUNNING, {"thread": thread}))
 
 
 def _as_job(row: Mapping[str, Any]) -> Job:

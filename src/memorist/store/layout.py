@@ -92,6 +92,11 @@ class Layout:
         return self.home / "memories-state"
 
     @property
+    def conversations(self) -> Path:
+        """By what the proxy knows its conversations again after a restart; without it they are new ones."""
+        return self.home / "proxy" / "conversations.jsonl"
+
+    @property
     def projects(self) -> Path:
         """The folder that holds one folder for each project."""
         return self.home / "projects"

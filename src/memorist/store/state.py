@@ -58,24 +58,33 @@ class SqliteState:
 
     def read(self, statement: str, values: Values | None = None) -> Sequence[Mapping[str, Any]]:
         """The rows that a query finds."""
-        with _told("read"):
+        try:
             return [dict(row) for row in self._database.execute(statement, values or {})]
+        except sqlite3.Error as error:
+            raise _refusal("read", error) from error
 
     def change(self, statement: str, values: Values | None = None) -> int:
         """Run one statement; gives the number of rows it changed."""
-        with _told("write"):
+        try:
             return self._database.execute(statement, values or {}).rowcount
+        except sqlite3.Error as error:
+            raise _refusal("write", error) from error
 
     def change_each(self, statement: str, values: Sequence[Values]) -> None:
         """Run one statement for each of the values."""
-        with _told("write"):
+        try:
             self._database.executemany(statement, values)
+        except sqlite3.Error as error:
+            raise _refusal("write", error) from error
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """An immediate transaction: the writer's lock is held from the first statement on."""
-        with _told("write"), transaction(self._database):
-            yield
+        try:
+            with transaction(self._database):
+                yield
+        except sqlite3.Error as error:
+            raise _refusal("write", error) from error
 
     def now(self) -> int:
         """Seconds since the epoch."""
@@ -86,13 +95,9 @@ class SqliteState:
         self._database.close()
 
 
-@contextlib.contextmanager
-def _told(verb: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        cure = "it is made anew when it is opened next" if isinstance(error, sqlite3.DatabaseError) and is_damage(error) else "try again"
-        raise StoreError(f"cannot {verb} the state of past sessions ({error}); {cure}") from error
+def _refusal(verb: str, error: sqlite3.Error) -> StoreError:
+    cure = "it is made anew when it is opened next" if isinstance(error, sqlite3.DatabaseError) and is_damage(error) else "try again"
+    return StoreError(f"cannot {verb} the state of past sessions ({error}); {cure}")
 
 
 def open_sqlite_state(path: Path, now: Callable[[], float] = time.time) -> SqliteState:

@@ -15,7 +15,7 @@ from memorist.hooks import wire
 from memorist.hooks.entries import EVENTS, Program, programs
 from memorist.hooks.event import CLIENTS, Client
 from memorist.hooks.failures import Failure, failures, told
-from memorist.hooks.listening.run import answers
+from memorist.hooks.listening.run import works
 from memorist.hooks.plugging.run import Plugging, Where, targets
 from memorist.store.files import DiskFiles
 
@@ -98,7 +98,7 @@ def _process(place: Place) -> Iterator[Finding]:
         yield Finding(
             "wrong",
             f"the process behind the hooks, {holder}, does not answer",
-            f"End it with: kill {holder}; the next hook starts another.",
+            f"End it with: kill -9 {holder}; nothing is lost, and the next hook starts another.",
         )
     elif holder:
         yield Finding("good", f"the process behind the hooks, {holder}, answers")
@@ -115,11 +115,11 @@ def _holder(lock: Path) -> str:
 
 
 def _answers(folder: Path) -> bool:
-    """Whether somebody listens; a name of a socket is short only from within its folder."""
+    """Whether somebody listens and works; a name of a socket is short only from within its folder."""
     before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.chdir(folder)
-        return answers()
+        return works()
     except OSError:
         return False
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ from memorist.context.instructions import (
     rule_of,
 )
 from memorist.context.piece import LeftOut
-from memorist.context.reading.run import Read, project_root, read_text
+from memorist.context.reading.run import Read, RealPaths, project_root, read_text
 from memorist.context.settings import ContextSettings
 from memorist.errors import StoreError
 from memorist.ports import ReadableFiles
@@ -63,7 +64,7 @@ class _Reader:
         self._settings = settings
         self._touched = touched
         self._seen: set[Path] = set()
-        self._real: dict[Path, Path] = {}
+        self._real = RealPaths(files)
         self._loaded: list[Loaded] = []
         self._waiting: list[Scoped] = []
         self._left_out: list[LeftOut] = []
@@ -72,6 +73,8 @@ class _Reader:
         settings = self._settings
         managed = settings.managed or MANAGED.get(sys.platform, MANAGED["linux"])
         root = project_root(self._files, self._folder, settings.root_markers)
+        with contextlib.suppress(StoreError):  # what is wrong with it is said of the files in it
+            self._real.folder(self._folder)  # the deepest first: where no link leads to it, none leads to those above
         user = Path(settings.user_folder).expanduser()
         for candidate in claude_candidates(self._folder, user, Path(managed).expanduser(), root):
             self._look(candidate, "session_start", root)
@@ -90,9 +93,7 @@ class _Reader:
             return ()
         base = Path(candidate.base)
         inner = root if base.is_relative_to(root) else base
-        if inner not in self._real:
-            self._real[inner] = self._files.resolve(inner)
-        return (self._real[inner],)
+        return (self._real.folder(inner),)
 
     def _rules(self, folder: Path) -> list[Path]:
         """Every Markdown file of a folder of rules, links to folders followed, each folder once."""
@@ -101,10 +102,11 @@ class _Reader:
         while waiting and len(seen) < _LINKS:
             below = waiting.pop(0)
             try:
-                if self._files.facts(below) is None:
+                facts = self._files.facts(below)
+                if facts is None:
                     continue
-                real = self._files.resolve(below)
-                facts = self._files.facts(real)
+                real = self._real.of(below, facts)
+                facts = self._files.facts(real) if facts.is_link else facts
                 if real in seen or facts is None or not facts.is_folder:
                     continue
                 seen.add(real)
@@ -125,7 +127,7 @@ class _Reader:
         if asked.candidate.scope != "managed" and excluded(asked.path, self._settings.exclude):
             self._leave_out(asked.path, "a setting excludes it (context.exclude)", asked.parent)
             return
-        read = read_text(self._files, asked.path, limit=self._settings.file_bytes, inside=asked.inside)
+        read = read_text(self._files, self._real, asked.path, limit=self._settings.file_bytes, inside=asked.inside)
         if read.problem:
             self._leave_out(asked.path, read.problem, asked.parent)
         elif read.real is not None and self._is_new(asked, read.real):

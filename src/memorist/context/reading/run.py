@@ -34,17 +34,45 @@ class Read(Struct, frozen=True):
     """Bytes that the file has."""
 
 
-def read_text(files: ReadableFiles, path: Path, *, limit: int, inside: Sequence[Path] = (), whole: bool = True) -> Read:
+class RealPaths:
+    """Real paths in one look at a file system: each folder is followed once, whatever the number of files in it and below."""
+
+    def __init__(self, files: ReadableFiles) -> None:
+        self._files = files
+        self._folders: dict[Path, Path] = {}
+
+    def folder(self, path: Path) -> Path:
+        """As `ReadableFiles.resolve`, for a folder."""
+        found = self._folders.get(path)
+        if found is None:
+            found = self._folders[path] = self._files.resolve(path)
+            if found == path:  # no link leads to it, and so none to what it lies in
+                for above in path.parents:
+                    if self._folders.setdefault(above, above) is not above:
+                        break
+        return found
+
+    def of(self, path: Path, facts: FileFacts) -> Path:
+        """As `ReadableFiles.resolve`, for a name with these facts."""
+        if facts.is_link or path.name == "..":
+            return self._files.resolve(path)
+        folder = self.folder(path.parent)
+        return path if folder == path.parent else folder / path.name
+
+
+def read_text(
+    files: ReadableFiles, real_paths: RealPaths, path: Path, *, limit: int, inside: Sequence[Path] = (), whole: bool = True
+) -> Read:
     """Read a file as text. With `inside`, its real path must lie in one of those real folders.
 
     With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes are taken. Only ordinary files are opened.
     """
     try:
-        if files.facts(path) is None:
-            return Read()
-        real = files.resolve(path)
-        facts = files.facts(real)
+        facts = files.facts(path)
         if facts is None:
+            return Read()
+        real = real_paths.of(path, facts)
+        if real != path and (facts := files.facts(real)) is None:
             return Read(problem="its link leads nowhere")
         problem = _problem(real, facts, limit if whole else 0, inside)
         return Read(real, problem=problem) if problem else _read(files, real, facts, limit)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist import __version__
-from memorist.configuration import load_settings
 from memorist.engine import Memorist
 from memorist.errors import MemoristError
 from memorist.hook_settings import HooksSettings
@@ -25,6 +23,8 @@ from memorist.hooks import wire
 from memorist.hooks.answer import rendered
 from memorist.hooks.call.run import note
 from memorist.hooks.event import Client, HookEvent, Unknown, client_of, read_event
+from memorist.hooks.heartbeat.run import LOOK_SECONDS as HEART_SECONDS
+from memorist.hooks.heartbeat.run import LOOKS, Heartbeat, end_at_once
 from memorist.hooks.listening.run import Listening
 from memorist.hooks.sessions.run import Sessions
 
@@ -60,9 +60,16 @@ class Daemon:
         self._settings = HooksSettings()
         self._config = _mark(home)
 
+    def _hangs(self) -> None:
+        """In the thread that watches: the loop stands still."""
+        seconds = LOOKS * HEART_SECONDS
+        self._note("", "", f"the process behind the hooks hung for {seconds:.0f} seconds and ended itself; the next hook starts another")
+        end_at_once()
+
     async def serve(self) -> None:
         """Answer until nothing came for long, the settings changed, another version asks, or the system says so."""
         loop = asyncio.get_running_loop()
+        Heartbeat(self._hangs).watch(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end.set)
         engine = self._opened()
@@ -86,12 +93,12 @@ class Daemon:
     def _opened(self) -> Memorist | None:
         """The engine; None where the settings cannot be used, which every answer is empty for until they change."""
         try:
-            settings = load_settings(os.environ, home=self._home).settings
-            self._settings = settings.hooks
-            return Memorist(home=self._home, settings=settings)
+            engine = Memorist(home=self._home)
         except MemoristError as error:
             self._note("", "", str(error))
             return None
+        self._settings = engine.settings.hooks
+        return engine
 
     def _write_limits(self) -> None:
         """What the settings say of waiting, where the program that agents call finds it without loading them."""
@@ -176,9 +183,10 @@ class Daemon:
 
 async def _question(reader: asyncio.StreamReader) -> Question | str | None:
     """A question; `moved` for one of another version, None for what is no question."""
-    read = wire.read_header(await reader.readline())
+    line = await reader.readline()
+    read = wire.read_header(line)
     if read is None:
-        return None
+        return wire.MOVED if wire.of_another_version(line) else None
     version, event, client, project, length = read
     if version != __version__:
         return wire.MOVED

@@ -20,6 +20,8 @@ from memorist.hooks.call.run import GaveUpError, enter
 
 WAIT_SECONDS = 15.0
 """Longest wait for a process that makes room: it closes its sessions first."""
+WORKS_SECONDS = 10.0
+"""So long a process that works may be busy: loading the engine, or reading a long session."""
 STEP_SECONDS = 0.05
 QUEUE = 128
 """Questions that may wait in the socket."""
@@ -105,6 +107,18 @@ def answers() -> bool:
         except OSError:
             return False
         return True
+
+
+def works() -> bool:
+    """Whether the process behind the hooks of this folder does its work. One that hangs can be connected to: the system does that for it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(WORKS_SECONDS)
+        try:
+            line.connect(wire.SOCKET)
+            line.sendall(wire.NOTHING)
+            return line.recv(1) == b""
+        except OSError:
+            return False
 
 
 def _socket() -> socket.socket:

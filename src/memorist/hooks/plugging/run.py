@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -117,13 +118,16 @@ class Plugging:
         self._path = home / wire.FOLDER / RECORD
 
     def plan_in(self, target: Target) -> Change:
-        """What installing changes. Raises InputError for a file that cannot be understood, StoreError for one that cannot be read."""
+        """What installing changes. Raises InputError for a file that cannot be understood or is read-only, StoreError for one that cannot be read."""
         path, before = self._read(target)
         text = target.empty if before is None or not before.strip() else _text(before, path)
-        return Change(path, before, _made(lambda: target.put(text), path))
+        return _allowed(Change(path, before, _made(lambda: target.put(text), path)))
 
     def plan_out(self, target: Target) -> Change:
         """What uninstalling changes: back to what was there, where nobody changed the file since. Raises as `plan_in` does."""
+        return _allowed(self._out(target))
+
+    def _out(self, target: Target) -> Change:
         path, before = self._read(target)
         if before is None:
             return Change(path, None, None)
@@ -201,6 +205,13 @@ def _first(change: Change, after: bytes) -> Record:
     return Record(
         path=str(change.path), before=_sum(change.before or b""), after=_sum(after), made=change.before is None, blank=blank, kept=kept
     )
+
+
+def _allowed(change: Change) -> Change:
+    """The change, where its file may be written: replacing a file needs no permission on it, but whoever made it read-only wants it as it is."""
+    if change.before not in (None, change.after) and not change.path.stat().st_mode & stat.S_IWUSR:
+        raise InputError(f"{change.path} is left as it is: it is read-only; give yourself write permission first (chmod u+w)")
+    return change
 
 
 def _text(data: bytes, path: Path) -> str:

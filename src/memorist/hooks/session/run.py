@@ -38,7 +38,7 @@ class AgentSession:
 
     def _first_reading(self) -> str:
         """The folder that the session began in, which stays when the agent goes elsewhere; empty where nothing is written yet."""
-        if self._tail is None or not self._tail.path.exists():
+        if self._tail is None or not self._tail.is_there:
             return ""
         try:
             return self._tail.beginning()
@@ -102,13 +102,13 @@ class AgentSession:
         self._attended.turn_ended()
         await self._attended.take_notes("the session ended")
         await self._attended.settle()
-        if self._tail is not None and self._tail.path.exists():
+        if self._tail is not None and self._tail.is_there:
             self._attended.recorded(self._tail.path)
 
     async def follow(self, *, whole: bool = False) -> None:
         """Take in what the agent wrote since the last time. A file that is not there yet is no fault. Raises UnreadableSession."""
         tail = self._tail
-        if tail is None or not tail.path.exists():
+        if tail is None or not tail.is_there:
             return
         async with self._reading:
             found = await asyncio.to_thread(tail.read, frozenset(self._attended.known), whole=whole)

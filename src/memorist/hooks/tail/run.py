@@ -60,6 +60,14 @@ class Tail:
         """Lines and bytes: where a reading begins, where the newest turn began, and up to where was read."""
 
     @property
+    def is_there(self) -> bool:
+        """Whether there is a file to read. A pipe or a terminal in its place is none: opening it would hold up the sessions of all agents."""
+        try:
+            return self.path.is_file()
+        except OSError:  # such as a name that is too long
+            return False
+
+    @property
     def grown(self) -> int:
         """Bytes that are new since the last reading."""
         return max(0, self._size - self._read[1])

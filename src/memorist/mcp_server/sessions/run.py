@@ -71,7 +71,8 @@ class Sessions:
         fitting = [each for each in self.known() if each.id.startswith(start)]
         exact = [each for each in fitting if each.id == start] or fitting
         if len(exact) != 1:
-            raise InputError(f"{len(exact)} sessions of this project begin with {start!r}; status lists the newest")
+            count = len(exact) or "no"
+            raise InputError(f"{count} sessions of this project begin with {start!r}; status lists the newest")
         return exact[0]
 
     def notes(self, start: str) -> tuple[Known, str]:
@@ -92,8 +93,8 @@ class Sessions:
             text = found(self._messages(each), id)
             if text is not None:
                 return each, text
-        where = f"the session {start!r}" if start else f"the {LOOKED_THROUGH} newest sessions of this project"
-        raise InputError(f"{where} has no message or tool result {id!r}; give the id as it stands in the conversation, or name the session")
+        where = f"the session {start!r} has" if start else f"the newest sessions of this project (up to {LOOKED_THROUGH}) have"
+        raise InputError(f"{where} no message or tool result {id!r}; give the id as it stands in the conversation, or name the session")
 
     def quoted(self, quote: str, start: str) -> Quoted | None:
         """The newest session in which the user typed these words as their own; None where none did. Raises InputError, StoreError."""

@@ -17,14 +17,13 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
-from memorist.engine import Memorist
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.registry import codec
 from memorist.proxy.folder import folder_of
+from memorist.proxy.homes.run import Homes
 from memorist.proxy.lanes import Lane
 from memorist.proxy_settings import ProxySettings
 from memorist.session import Session
-from memorist.session_memory.trigger import Host
 
 FAILURES = 3
 """Failures in a row after which a conversation is left alone. Ours, as compaction's own limit."""
@@ -75,12 +74,12 @@ class _Live:
 
 
 class Conversations:
-    """All conversations of one engine. `close` ends them."""
+    """All conversations of one proxy. `close` ends them."""
 
-    def __init__(self, engine: Memorist, settings: ProxySettings) -> None:
-        self._engine = engine
+    def __init__(self, homes: Homes, settings: ProxySettings) -> None:
+        self._homes = homes
         self._settings = settings
-        self._live: OrderedDict[str, _Live] = OrderedDict()
+        self._live: OrderedDict[tuple[str, ...], _Live] = OrderedDict()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -146,10 +145,11 @@ class Conversations:
     def _of(self, lane: Lane) -> _Live:
         if self._sweeper is None:
             self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
-        live = self._live.get(lane.id)
+        key = (lane.tenant, lane.told or "", lane.id)
+        live = self._live.get(key)
         if live is None:
-            live = self._live[lane.id] = _Live()
-        self._live.move_to_end(lane.id)
+            live = self._live[key] = _Live()
+        self._live.move_to_end(key)
         live.used = asyncio.get_running_loop().time()
         return live
 
@@ -159,8 +159,8 @@ class Conversations:
             live.closing = None
         if live.session is None:
             if lane.project is None:
-                lane.project = folder_of(lane.format, request)
-            live.session = await self._engine.open(lane.id, project=lane.project, format=lane.format, host=Host(main=lane.main))
+                lane.project = folder_of(lane.format, request) or lane.folder
+            live.session = await self._homes.open(lane, lane.project)
             self._crowded()
         return live.session
 

@@ -29,6 +29,7 @@ class Means(Struct, frozen=True, kw_only=True):
     taking: Taking
     upstream: Upstream
     settings: ProxySettings
+    tenant: str = ""
 
 
 class Exchange:
@@ -54,7 +55,7 @@ class Exchange:
         if not whole:
             self.word = "passed: it is too large to be read"
             return await self._relayed(await self._passed(raw), None)
-        taken = await self._taking.take(self._way, self._headers, raw)
+        taken = await self._taking.take(self._way, self._headers, raw, self._means.tenant)
         self.word = taken.word
         upstream = await self._sent(taken, taken.data)
         return await self._answered(taken, upstream)

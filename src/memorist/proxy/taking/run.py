@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections import OrderedDict
 from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
 from memorist.errors import FormatError
 from memorist.formats.registry import codec
 from memorist.models.faults import Fault
 from memorist.proxy.bodies import Body
 from memorist.proxy.conversations.run import Conversations, Failed, Prepared, guarded
 from memorist.proxy.headers import caller_of
+from memorist.proxy.homes.run import Homes
 from memorist.proxy.identify import identify
-from memorist.proxy.lanes import Aside, Asked, Call, Lanes, links_of
+from memorist.proxy.lanes import Aside, Asked, Call, Lane, Lanes, known_of, links_of
 from memorist.proxy.readings import Readings
+from memorist.proxy.remembered.run import Remembered
 from memorist.proxy.replies import reply_of, unpacked
 from memorist.proxy.rewrite import rewritten
 from memorist.proxy.route import Route
 from memorist.proxy_settings import ProxySettings
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout
+
+MOST_HOMES = 1_000
+"""Homes whose conversations are at hand; those of one that was quiet longest are read from its disk again. Ours."""
 
 log = logging.getLogger("memorist.proxy")
 
@@ -38,40 +45,67 @@ class Taken(Struct, frozen=True):
     prepared: Prepared | None = None
 
 
+class _Home:
+    """The conversations of one home."""
+
+    def __init__(self, homes: Homes, tenant: str) -> None:
+        self.remembered = Remembered(DiskFiles(), Layout(homes.home(tenant)).conversations)
+        self.lanes = Lanes(lambda: f"proxy-{secrets.token_hex(8)}", self.remembered.known)
+
+    def keep(self, lane: Lane) -> None:
+        self.remembered.keep(known_of(lane))
+
+
 class Taking:
     """One for a proxy; made inside a running loop."""
 
-    def __init__(self, engine: Memorist, settings: ProxySettings) -> None:
-        self._lanes = Lanes(lambda: f"proxy-{secrets.token_hex(8)}")
-        self._salt = secrets.token_bytes(16)
+    def __init__(self, homes: Homes, settings: ProxySettings) -> None:
+        self._homes = homes
+        self._at: OrderedDict[str, _Home] = OrderedDict()
         self._readings = Readings()
-        self.conversations = Conversations(engine, settings)
+        self.conversations = Conversations(homes, settings)
 
-    async def take(self, way: Route, headers: Mapping[str, str], raw: bytes) -> Taken:
-        """What to send for a model call with this body. Never raises: what goes wrong is in the word."""
+    def _home(self, tenant: str) -> _Home:
+        found = self._at.get(tenant)
+        if found is None:
+            found = self._at[tenant] = _Home(self._homes, tenant)
+            while len(self._at) > MOST_HOMES:
+                self._at.popitem(last=False)
+        self._at.move_to_end(tenant)
+        return found
+
+    async def take(self, way: Route, headers: Mapping[str, str], raw: bytes, tenant: str = "") -> Taken:
+        """What to send for a model call of a tenant with this body. Never raises: what goes wrong is in the word."""
         found: Call | Aside | None = None
         body: Body | None = None
         try:
-            found, body = guarded(lambda: self._found(way, headers, raw))
+            found, body = guarded(lambda: self._found(way, headers, raw, tenant))
             if isinstance(found, Aside):
                 return Taken(raw, f"passed: {found.why}")
-            prepared = await self.conversations.prepare(found.lane, found.request)
             call, given = found, body
+            try:
+                prepared = await self.conversations.prepare(call.lane, call.request)
+            finally:
+                self._home(tenant).keep(call.lane)  # its project is known now
             new = guarded(lambda: written(call, given, prepared.request))
         except Failed as error:
             log.warning("a request is passed on as it came: %s", error)
             return Taken(raw, f"passed: {error}", found if isinstance(found, Call) else None, body)
         return Taken(raw, "unchanged", found, body, prepared) if new is None else Taken(new, "changed", found, body, prepared)
 
-    def _found(self, way: Route, headers: Mapping[str, str], raw: bytes) -> tuple[Call | Aside, Body]:
-        """Whose conversation a request is of, and its body. Raises FormatError."""
+    def _found(self, way: Route, headers: Mapping[str, str], raw: bytes, tenant: str) -> tuple[Call | Aside, Body]:
+        """Whose conversation a request is of, and its body. Raises FormatError, and what opening a home raises."""
+        home = self._home(tenant)
         plain = unpacked(raw, headers.get("content-encoding", ""))
-        body, before, key = self._readings.read(way.format, plain)
+        reading = self._readings.read(way.format, plain, headers, tenant)
+        body, before = reading.body, reading.links
         who = identify(headers, body)
-        asked = Asked(format=way.format, who=who, caller=caller_of(headers, self._salt), body=body, before=before)
-        found = self._lanes.call(asked)
+        caller = caller_of(headers, home.remembered.salt)
+        found = home.lanes.call(Asked(format=way.format, who=who, caller=caller, body=body, before=before, shape=reading.shape))
         named = who.certainty in ("named", "likely")
-        self._readings.keep(key, body, [] if named or isinstance(found, Aside) else links_of(way.format, body.items, before))
+        self._readings.keep(reading, [] if named or isinstance(found, Aside) else links_of(way.format, body.items, before))
+        if isinstance(found, Call):
+            found.lane.tenant = tenant
         return found, body
 
     async def smaller(self, taken: Taken) -> bytes | None:
@@ -106,7 +140,9 @@ class Taking:
             if lane.scope or lane.format == "openai_responses":  # the next request is known by this reply
                 reply = guarded(read)
                 if reply is not None:
-                    guarded(lambda: self._lanes.replied(call, reply, codec(lane.format).decode_reply(reply).messages))
+                    home = self._home(lane.tenant)
+                    guarded(lambda: home.lanes.replied(call, reply, codec(lane.format).decode_reply(reply).messages))
+                    home.keep(lane)
                 if taken.prepared is not None:
                     self.conversations.observe(lane, taken.prepared, lambda: reply)
             elif taken.prepared is not None:

@@ -1,0 +1,1 @@
+"""The process behind the hooks ends itself when it hangs."""

@@ -1,0 +1,142 @@
+"""TOML changed as a text, table by table: what is not changed keeps its bytes, comments too. Pure.
+
+Codex writes its settings anew in a layout of its own (`codex mcp add` makes a table under a header of one in braces), so tables are found by the path of
+their headers, and what is made is to be read again before anything trusts it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from memorist.errors import InputError
+
+Path = tuple[str, ...]
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class Table(Struct, frozen=True):
+    """A table under a header: the lines from its header to its last value. Blank lines and comments behind that belong to what follows."""
+
+    path: Path
+    start: int
+    end: int
+
+
+def values(text: str) -> dict[str, Any]:
+    """What the text says, a number with a point as its text (`nan` is not even the same as itself). Raises InputError for what is no TOML.
+
+    A byte order mark is passed over, as Codex does.
+    """
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"it is not valid TOML: {error}") from error
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines, each with its end."""
+    return _LINE.findall(text)
+
+
+def tables(lines: Sequence[str], path: Path) -> list[Table]:
+    """The tables of this path and below it, in their order. A line inside a text of several lines may look like a header: look at what comes of it."""
+    headers = [(number, found) for number, line in enumerate(lines) if (found := _header(line))]
+    ends = [*(number for number, _ in headers[1:]), len(lines)]
+    return [
+        Table(found, start, _last(lines, start, end))
+        for (start, found), end in zip(headers, ends, strict=True)
+        if found[: len(path)] == path
+    ]
+
+
+def _header(line: str) -> Path:
+    """The path that a header names; empty for any other line."""
+    said = line.removeprefix("\ufeff").strip()
+    if not said.startswith("["):
+        return ()
+    try:
+        value: Any = tomllib.loads(said)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return ()
+    path: list[str] = []
+    while value := value[0] if isinstance(value, list) else value:
+        ((key, value),) = value.items()
+        path.append(key)
+    return tuple(path)
+
+
+def _last(lines: Sequence[str], start: int, end: int) -> int:
+    while end > start + 1 and lines[end - 1].strip()[:1] in ("", "#"):
+        end -= 1
+    return end
+
+
+def without(text: str, path: Path) -> str:
+    """The text without the tables of a path and below it, and without a blank line before each."""
+    lines = lines_of(text)
+    gone: set[int] = set()
+    for table in tables(lines, path):
+        gone.update(range(table.start, table.end))
+        if table.start and not lines[table.start - 1].strip():
+            gone.add(table.start - 1)
+    return "".join(line for number, line in enumerate(lines) if number not in gone)
+
+
+def added(text: str, block: str) -> str:
+    """The text with a table at its end, behind a blank line, with the line ends of the text."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text else end if text.endswith("\n") else end * 2
+    return text + gap + block.replace("\n", end)
+
+
+def rewritten(text: str, table: Table, said: str, keys: Collection[str]) -> str:
+    """The text with these lines right under a table's header, in place of what it said of these keys. Raises InputError."""
+    lines = lines_of(text)
+    end = "\r\n" if "\r\n" in text else "\n"
+    kept = "".join(each for each in _statements(lines[table.start + 1 : table.end]) if not set(values(each)) & set(keys))
+    return "".join([*lines[: table.start + 1], said.replace("\n", end), kept, *lines[table.end :]])
+
+
+def _statements(lines: Sequence[str]) -> list[str]:
+    """The lines of a table, put together so that each piece can be read alone: a list may take several. Raises InputError."""
+    found: list[str] = []
+    open_ = ""
+    for line in lines:
+        open_ += line
+        try:
+            tomllib.loads(open_)
+        except tomllib.TOMLDecodeError:
+            continue
+        found.append(open_)
+        open_ = ""
+    if open_:
+        values(open_)
+    return found
+
+
+def assignment(key: str, value: str | Sequence[str] | Mapping[str, str]) -> str:
+    """A line that gives a key a text, a list of texts, or a table of texts."""
+    return f"{key} = {_written(value)}\n"
+
+
+def _written(value: str | Sequence[str] | Mapping[str, str]) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {quoted(each)}' for key, each in value.items())} }}"
+    return f"[{', '.join(map(quoted, value))}]"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else quoted(key)
+
+
+def quoted(text: str) -> str:
+    """A basic string; TOML has the escapes of JSON, but no pairs of them for one sign, and one more sign that must not stand as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
