@@ -266,7 +266,7 @@ if child == 0:
     os._exit(0 if same else 1)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=dict(os.environ), timeout=60, check=False)
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=dict(os.environ), timeout=300, check=False)
 
     assert ended.returncode == 0
 
@@ -278,7 +278,7 @@ from memorist.adapters.attached import Attached, attach
 conversation = Attached(home={str(tmp_path)!r}).conversation("s", format="openai_chat")
 conversation.prepare({REQUEST!r})
 """
-    subprocess.run([sys.executable, "-c", code], env=dict(os.environ), timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", code], env=dict(os.environ), timeout=300, check=True)
 
     (log,) = tmp_path.glob("projects/*/*/events.jsonl")
     assert "session_closed" in log.read_text().splitlines()[-1]

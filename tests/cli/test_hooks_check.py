@@ -91,11 +91,11 @@ def test_settings_that_cannot_be_read_are_told() -> None:
 @pytest.mark.covers("IN-2", "OP-1")
 def test_a_process_that_does_not_answer_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that runs is good; one that hangs, or holds the lock without a socket, is wrong and can be ended by the command that is shown."""
-    monkeypatch.setenv("MEMORIST_HOOKS__START_SECONDS", "60")
+    monkeypatch.setenv("MEMORIST_HOOKS__START_SECONDS", "300")
     monkeypatch.setattr(listening, "WORKS_SECONDS", 120.0)
     with a_home(tmp_path) as where:
         (where / "hooks").mkdir(mode=0o700)
-        (where / "hooks" / "limits").write_text("SessionStart 60\n")
+        (where / "hooks" / "limits").write_text("SessionStart 300\n")
         Hooks(where).call("SessionStart", source="startup")
         number = process_of(where)
         good = found(where)

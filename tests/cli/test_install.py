@@ -173,6 +173,22 @@ def test_one_file_that_cannot_be_understood_keeps_no_hook_installed(user: Path) 
 
 
 @pytest.mark.covers("IN-2")
+def test_broken_settings_of_memorist_keep_nobody_from_taking_it_out(user: Path) -> None:
+    """Installing names what is wrong with them; uninstalling goes on without them, and every byte comes back."""
+    before = settings(user)
+    said("install", "claude-code")
+    home = Path(os.environ["MEMORIST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text("bad = [")
+
+    assert "not valid TOML" in str(run("install", "claude-code").exception)
+    said("uninstall", "claude-code")
+
+    (home / "config.toml").unlink()
+    assert {name: data for name, data in settings(user).items() if home not in (user / name).parents} == before
+
+
+@pytest.mark.covers("IN-2")
 def test_what_codex_did_to_its_settings_keeps_nothing_of_memorist_there(user: Path) -> None:
     """After `codex mcp add` and consent to a tool: hooks and server go, and what Codex and the user wrote stays."""
     said("install", "codex", "--home", str(user / "elsewhere"))
@@ -255,6 +271,17 @@ def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest
     assert "memorist[mcp]" in said("install", "codex")
     assert (user / ".codex" / "config.toml").read_text("utf-8") == CODEX
     assert "memorist[mcp]" in str(run("install", "codex", "--mcp").exception)
+
+
+@pytest.mark.parametrize(("client", "names"), [("claude-code", ".mcp.json"), ("codex", "hooks.json and config.toml")])
+@pytest.mark.covers("IN-2")
+def test_what_a_repository_should_not_hold_is_told(client: str, names: str, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path of this machine in a project's file that others may get is named; nothing is said of the user's own files."""
+    (user / "shop").mkdir()
+    monkeypatch.chdir(user / "shop")
+
+    assert f"Keep {names} out of" in said("install", client, "--project")
+    assert "out of what others get" not in said("install", client)
 
 
 def test_each_tool_is_asked_for(user: Path) -> None:

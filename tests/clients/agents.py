@@ -21,7 +21,7 @@ from memorist.testing import ScriptedServer, Step
 INSTALLED = Path(__file__).parents[2] / "build" / "clients" / "node_modules"
 """Where `make test-clients` puts the agents; package.json beside this file names their versions."""
 
-TURN_SECONDS = 60.0
+TURN_SECONDS = 300.0
 """Longest wait for one turn; a turn takes about a second."""
 
 FILES = {

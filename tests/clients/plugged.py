@@ -18,7 +18,7 @@ from memorist.core.messages import JsonObject
 from memorist.testing import ScriptedServer
 
 MEMORIST = (sys.executable, "-m", "memorist")
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 180.0
 """Longest wait for work that goes on behind an agent; it takes well under a second on an idle machine."""
 
 

@@ -32,7 +32,7 @@ def replay(session: Path, folder: Path) -> tuple[dict[str, Any], str]:
         env=dict(os.environ),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

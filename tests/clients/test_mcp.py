@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 from clients.agents import _run
-from clients.plugged import PluggedClaude, PluggedCodex, a_home
+from clients.plugged import WAIT_SECONDS, PluggedClaude, PluggedCodex, a_home, command
 from mcp_server.test_http import TOKEN, serving
 from memorist.core.messages import JsonObject
 from memorist.testing import Call, Say, ScriptedServer, Step
@@ -203,3 +206,24 @@ def test_hooks_and_mcp_together_know_the_users_words(claude_program: Path, tmp_p
     assert "remembered: where-the-office-is.md" in result
     (memory,) = home.glob("projects/*/memory/where-the-office-is.md")
     assert "trust: stated" in memory.read_text("utf-8")
+
+
+@pytest.mark.covers("IN-2")
+def test_codex_writes_its_settings_anew_and_memorist_still_finds_its_entry(codex_program: Path, tmp_path: Path) -> None:
+    """After `codex mcp add` the server stands in another layout; installing again changes it in its place, and uninstalling leaves Codex's alone."""
+    where = {"CODEX_HOME": str(tmp_path / "codex"), "HOME": str(tmp_path)}
+    path = tmp_path / "codex" / "config.toml"
+    home, other = str(tmp_path / "memorist"), str(tmp_path / "other")
+    path.parent.mkdir()
+    command(["install", "codex", "--home", home], where)
+    written = path.read_text("utf-8")
+    add = [str(codex_program), "mcp", "add", "calendar", "--", "true"]
+    subprocess.run(add, env={**os.environ, **where}, check=True, capture_output=True, timeout=WAIT_SECONDS)
+
+    assert written not in path.read_text("utf-8")
+    command(["install", "codex", "--home", other], where)
+    moved = tomllib.loads(path.read_text("utf-8"))["mcp_servers"]["memorist"]
+    command(["uninstall", "codex", "--home", other], where)
+
+    assert moved["env"] == {"MEMORIST_HOME": other}
+    assert tomllib.loads(path.read_text("utf-8")) == {"mcp_servers": {"calendar": {"command": "true"}}}

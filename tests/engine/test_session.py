@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,12 @@ from memorist.forks.request import MARK
 from memorist.ports import Reply, Request
 from memorist.prompts.load import load
 from memorist.session import Session
+from memorist.session_memory.ledger import UNREAD_LIMIT, Ledger
 from memorist.session_memory.run import Cursor
 from memorist.session_memory.sections import STRUCTURAL_MARK, bodies
 from memorist.session_memory.trigger import Host
+from memorist.settings import Settings
+from memorist.store.files import DiskFiles
 from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Hang, Many, Say, Step
@@ -377,3 +381,48 @@ async def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
         await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
 
         assert "Half ? an emoji." in await session.summarise()
+
+
+class Watched(DiskFiles):
+    """A disk that keeps in mind which threads wrote."""
+
+    def __init__(self) -> None:
+        super().__init__(durable=False)
+        self.wrote: list[tuple[str, int]] = []
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        self.wrote.append((path.name, threading.get_ident()))
+        super().write(path, data, expect=expect)
+
+
+@pytest.mark.covers("SM-8")
+async def test_the_loop_does_not_wait_for_the_disk_when_notes_are_written(tmp_path: Path) -> None:
+    """A server's other sessions go on meanwhile: notes and cursor are written by another thread."""
+    files = Watched()
+    async with Memorist(model="structural", home=tmp_path, settings=Settings(), files=files) as engine:
+        session = await engine.open("s")
+        await session.prepare({"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": PAGE}]})
+        await session.summarise()
+
+    assert {name for name, _ in files.wrote} >= {"summary.md", "cursor.json"}
+    assert threading.get_ident() not in {thread for _, thread in files.wrote}
+
+
+@pytest.mark.covers("SM-13")
+async def test_what_a_session_proves_is_gathered_while_the_host_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request looks into the messages of those before it, however many have come; after each, nothing is left to look into."""
+    looks: list[str] = []
+    monkeypatch.setattr(Ledger, "_look_into", lambda self, message: looks.append(message.id))
+    messages: list[dict[str, Any]] = []
+    async with Memorist(model="structural", home=tmp_path, settings=Settings()) as engine:
+        session = await engine.open("s")
+        for number in range(UNREAD_LIMIT):
+            messages += [{"role": "user", "content": f"{number}?"}, {"role": "assistant", "content": f"{number}."}]
+            before = len(looks)
+            await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
+            assert len(looks) == before
+            for _ in range(20_000):
+                if len(looks) == len(messages):
+                    break
+                await asyncio.sleep(0.001)
+            assert len(looks) == len(messages)

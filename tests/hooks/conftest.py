@@ -13,7 +13,7 @@ import pytest
 
 from clients.plugged import a_home
 
-HOOK_SECONDS = 60.0
+HOOK_SECONDS = 600.0
 
 
 class Hooks:
@@ -54,7 +54,9 @@ def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hooks]:
     monkeypatch.chdir(tmp_path)
     with a_home(tmp_path) as home:
         home.chmod(0o700)
-        (home / "config.toml").write_text("[hooks]\nstart_seconds = 30\nprompt_seconds = 30\ncompaction_seconds = 30\nother_seconds = 30\n")
+        (home / "config.toml").write_text(
+            "[hooks]\nstart_seconds = 300\nprompt_seconds = 300\ncompaction_seconds = 300\nother_seconds = 300\n"
+        )
         (home / "hooks").mkdir(mode=0o700)
-        (home / "hooks" / "limits").write_text("SessionStart 30\nUserPromptSubmit 30\nPreCompact 30\n* 30\n")
+        (home / "hooks" / "limits").write_text("SessionStart 300\nUserPromptSubmit 300\nPreCompact 300\n* 300\n")
         yield Hooks(home)

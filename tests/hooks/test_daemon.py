@@ -30,7 +30,7 @@ def ask(home: Path, question: bytes) -> bytes:
     os.chdir(home / "hooks")
     try:
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(30)
+            line.settimeout(300)
             line.connect(wire.SOCKET)
             line.sendall(question)
             said = b""
@@ -46,7 +46,7 @@ def test_hooks_that_race_start_one_process(hooks: Hooks) -> None:
     """Of several events at once, with nobody there, each is answered, and one process is behind them."""
     programs = [hooks.start("Stop") for _ in range(4)]
     for program in programs:
-        said, complained = program.communicate(STOP, timeout=60)
+        said, complained = program.communicate(STOP, timeout=300)
         assert (program.returncode, said, complained) == (0, b"", b"")
 
     first = process_of(hooks.home)

@@ -37,6 +37,19 @@ def test_fields_of_other_shapes_are_left_out(fields: dict[str, object]) -> None:
     assert (event.session_id, event.hook_event_name) == ("s1", "Stop")
 
 
+@given(st.text(st.characters()), st.sampled_from([r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"x\udfffx"]), st.text(st.characters()))
+@pytest.mark.covers("IN-2")
+def test_a_prompt_that_was_cut_through_a_sign_is_heard(before: str, half: str, after: str) -> None:
+    """JavaScript writes half of an emoji as an escape of its own, which is no text; the rest of the event is read as it stands."""
+    said = json.dumps({**STOP, "prompt": f"{before}HALF{after}"}).replace("HALF", half)
+
+    event = read_event(said.encode(), "Stop")
+
+    assert isinstance(event, HookEvent)
+    assert event.session_id == STOP["session_id"]
+    event.prompt.encode()
+
+
 def test_an_event_of_a_newer_agent_is_named() -> None:
     """An event that is not known, or names no session, is told with its name, so that doctor can show it."""
     new = read_event(json.dumps({**STOP, "hook_event_name": "MoonRise"}).encode(), "MoonRise")

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.hooks.heartbeat.run import Heartbeat
+from memorist.hooks.heartbeat.run import ENDLESS_SECONDS, IDLE_SECONDS, Heartbeat
 
 HANGS = """
 import asyncio, time
@@ -47,9 +47,9 @@ asyncio.run(main())
 @given(st.lists(st.booleans(), max_size=40), st.integers(1, 6))
 @pytest.mark.covers("IN-2")
 def test_only_so_many_looks_in_a_row_without_a_beat_are_a_hang(beaten: list[bool], looks: int) -> None:
-    """One that beats between any so many looks is left alone, however long it is watched and however late the looks come."""
+    """One that does nothing and beats between any so many looks is left alone, however long it is watched and however late the looks come."""
     hung: list[int] = []
-    heart = Heartbeat(lambda: hung.append(len(hung)), looks)
+    heart = Heartbeat(lambda: hung.append(len(hung)), looks, lambda: 0.0)
     missed = longest = 0
     for beat in beaten:
         if beat:
@@ -59,6 +59,24 @@ def test_only_so_many_looks_in_a_row_without_a_beat_are_a_hang(beaten: list[bool
         longest = max(longest, missed)
 
     assert bool(hung) == (longest >= looks)
+
+
+@example([20.0] * 7)
+@example([20.0, 0.0, 0.0])
+@given(st.lists(st.just(0.0) | st.floats(IDLE_SECONDS * 1.1, 20.0), max_size=40))
+@pytest.mark.covers("IN-2")
+def test_work_that_takes_long_is_left_to_its_end_and_endless_work_is_not(portions: list[float]) -> None:
+    """Without a beat, whoever works goes on for as much processor time as no session needs; whoever worked and then does nothing hangs all the same."""
+    spent, idle, longest = 0.0, 0, 0
+    hung: list[float] = []
+    heart = Heartbeat(lambda: hung.append(spent), 2, lambda: spent)
+    for portion in portions:
+        spent += portion
+        heart.look()
+        idle = 0 if portion else idle + 1
+        longest = max(longest, idle)
+
+    assert bool(hung) == (spent > ENDLESS_SECONDS or longest >= 2)
 
 
 @pytest.mark.covers("IN-2")

@@ -255,7 +255,7 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
 
         await sessions.answer("claude-code", end, "", SECONDS)
         await asked.wait()
-        await asyncio.wait_for(sessions.answer("claude-code", again, "", 1.0), SECONDS)
+        await asyncio.wait_for(sessions.answer("claude-code", again, "", 1.0), 300.0)
         (place,) = sessions._places.values()
         assert place.work is not None
         await asyncio.wait([place.work])

@@ -56,7 +56,7 @@ def serving(shop: Path, *options: str, token: str = "") -> Iterator[str]:
 def ask(url: str, body: object = HELLO, **headers: str) -> int:
     """The status of one request."""
     where = urlsplit(url)
-    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=30)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=300)
     given_ = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
     connection.request("POST", where.path, json.dumps(body), given_ | {name.replace("_", "-"): value for name, value in headers.items()})
     status = connection.getresponse().status

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 
 from mcp_server.conftest import Asker, Connect
 
-SECONDS = 60.0
+SECONDS = 300.0
 KILLED = textwrap.dedent("""
     import os, signal, sys
     steps = 0

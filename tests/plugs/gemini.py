@@ -46,7 +46,7 @@ class GeminiGateway(ScriptedServer):
         return number, Outgoing(headers={"content-type": "text/event-stream"}, pieces=events, streamed=True)
 
     def _ask(self, body: JsonObject) -> tuple[int, JsonObject]:
-        connection = http.client.HTTPConnection(str(self._behind.hostname), self._behind.port, timeout=30)
+        connection = http.client.HTTPConnection(str(self._behind.hostname), self._behind.port, timeout=300)
         try:
             connection.request(
                 "POST", f"{self._behind.path}/chat/completions", msgspec.json.encode(body), {"content-type": "application/json"}

@@ -59,7 +59,7 @@ KEY = SecretStr("none")
 def chat_model(server: Any, wire: str) -> BaseChatModel:
     if wire == "anthropic":
         return ChatAnthropic(
-            model_name=MODEL, base_url=server.url, api_key=KEY, max_tokens_to_sample=MAX_OUTPUT, max_retries=0, timeout=30, stop=None
+            model_name=MODEL, base_url=server.url, api_key=KEY, max_tokens_to_sample=MAX_OUTPUT, max_retries=0, timeout=300, stop=None
         )
     return ChatOpenAI(
         model=MODEL,

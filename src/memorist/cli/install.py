@@ -13,7 +13,7 @@ import click
 
 from memorist.cli.hook import HOME, load_home
 from memorist.configuration import load_settings
-from memorist.errors import InputError, UsageError
+from memorist.errors import InputError, SettingsError, UsageError
 from memorist.hooks.entries import EACH_TOOL, EVENTS, Program, entries
 from memorist.hooks.event import CLIENTS, Client
 from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
@@ -21,6 +21,9 @@ from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 
 TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
+SHARED = "Keep {} out of what others get, such as commits: a program of this machine is named there."
+PRIVATE = "settings.local.json"
+"""What Claude Code keeps to the user."""
 NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 
 
@@ -61,6 +64,9 @@ def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: P
     )
     plugging = Plugging(where, DiskFiles())
     _go([(target, plugging.plan_in(target)) for target in found], plugging.put, dry_run=dry_run)
+    shared = [target.path.name for target in found if target.path.name != PRIVATE]
+    if shared and not user and not dry_run:
+        click.echo(SHARED.format(" and ".join(shared)))
     if mcp is None and not there:
         click.echo(f"Hooks alone: {NEEDS_EXTRA}")
     if client == "codex" and not dry_run:
@@ -75,7 +81,7 @@ def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home:
     Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. A file that cannot be
     understood is left, and told of at the end. Memories stay.
     """
-    where = load_home(home)
+    where = _home_to_leave(home)
     plugging = Plugging(where, DiskFiles())
     found = targets(client, _where(user=user), this_program(where), {}, mcp=mcp is not False)
     changes, refused = [], []
@@ -98,6 +104,15 @@ def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, 
         return
     for _, change in changes:
         act(change)
+
+
+def _home_to_leave(home: Path | None) -> Path:
+    """The home folder; the usual one where memorist's own settings cannot be used: they must not keep anybody from taking it out."""
+    try:
+        return load_home(home)
+    except SettingsError as error:
+        click.echo(f"{error}; the home folder that the environment names is taken", err=True)
+        return Path(os.environ.get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
 
 
 def _where(*, user: bool) -> Where:

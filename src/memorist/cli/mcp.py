@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -11,6 +12,10 @@ import click
 
 from memorist.errors import UsageError
 from memorist.listening import listen
+
+WAITS = (
+    "memorist mcp waits for a client on standard input, which starts it by itself; docs/plugs/mcp.md has the configuration. Ctrl-C ends it."
+)
 
 
 @click.command("mcp")
@@ -36,6 +41,8 @@ def mcp_command(project: Path | None, http: bool, host: str, port: int, allow_ho
     """
     working = Path.cwd()
     if not http:
+        if sys.stdin.isatty():
+            click.echo(WAITS, err=True)
         _loaded("memorist.mcp_server.serve.run").serve_stdio(project, working)
         return
     server = _loaded("memorist.mcp_server.http.run")

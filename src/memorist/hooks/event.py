@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from memorist.formats.jsonl import mended
+
 Client = Literal["claude-code", "codex"]
 
 CLIENTS: tuple[Client, ...] = ("claude-code", "codex")
@@ -68,7 +70,8 @@ _loose = msgspec.json.Decoder(_Loose).decode
 def read_event(data: bytes, named: str) -> HookEvent | Unknown:
     """The event in what an agent wrote; `named` is the event that the hook was installed for, which counts where the JSON names none.
 
-    A field of another shape than the known one counts as left out: an agent may change what memorist does not need.
+    A field of another shape than the known one counts as left out: an agent may change what memorist does not need. Half of a sign that stands in two, as
+    JavaScript writes where a text was cut through an emoji, is replaced.
     """
     try:
         event = _decode(data)
@@ -76,7 +79,10 @@ def read_event(data: bytes, named: str) -> HookEvent | Unknown:
         try:
             event = _by_field(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return Unknown(f"what the agent wrote is no JSON object: {error}")
+            whole = mended(data)
+            if whole is None:
+                return Unknown(f"what the agent wrote is no JSON object: {error}")
+            event = _by_field(whole)
     name = event.hook_event_name or named
     if not event.session_id:
         return Unknown(f"the event {name or 'without a name'} names no session; is the agent of a newer version than this memorist knows?")

@@ -129,7 +129,7 @@ def _entries(data: bytes, entries: list[msgspec.Raw], at: int) -> list[tuple[int
 
 def _grown(raw: bytes, before: Body) -> Body | None:
     """The body read as one that goes on from an earlier one; None where it does not."""
-    count = _begun(raw, before)
+    count = begun(raw, before)
     if not count:
         return None
     end = before.spans[count - 1][1]
@@ -162,8 +162,8 @@ def _grown(raw: bytes, before: Body) -> Body | None:
     return Body(raw, before.key, values, places, spans, count, before.same[:count], written)
 
 
-def _begun(raw: bytes, before: Body) -> int:
-    """How many entries of the earlier body this one begins with, all bytes before them being the same."""
+def begun(raw: bytes, before: Body) -> int:
+    """How many entries of the earlier body this one begins with, all bytes before them being the same; at once told for one of another history."""
     known = len(before.spans)
     for count in range(known, max(0, known - MOVING), -1):
         end = before.spans[count - 1][1]

@@ -23,8 +23,7 @@ from memorist.hooks import wire
 from memorist.hooks.answer import rendered
 from memorist.hooks.call.run import note
 from memorist.hooks.event import Client, HookEvent, Unknown, client_of, read_event
-from memorist.hooks.heartbeat.run import LOOK_SECONDS as HEART_SECONDS
-from memorist.hooks.heartbeat.run import LOOKS, Heartbeat, end_at_once
+from memorist.hooks.heartbeat.run import Heartbeat, end_at_once
 from memorist.hooks.listening.run import Listening
 from memorist.hooks.sessions.run import Sessions
 
@@ -61,9 +60,8 @@ class Daemon:
         self._config = _mark(home)
 
     def _hangs(self) -> None:
-        """In the thread that watches: the loop stands still."""
-        seconds = LOOKS * HEART_SECONDS
-        self._note("", "", f"the process behind the hooks hung for {seconds:.0f} seconds and ended itself; the next hook starts another")
+        """In the thread that watches: the loop stands still, or runs without end."""
+        self._note("", "", "the process behind the hooks hung and ended itself; the next hook starts another")
         end_at_once()
 
     async def serve(self) -> None:

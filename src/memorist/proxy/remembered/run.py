@@ -13,7 +13,7 @@ from memorist.proxy.known import Beginning, Known, known_in, line_of, salt_of
 
 MOST = 10_000
 """Conversations that are written down: as many as `lanes.MOST_LANES` are remembered. Ours; a line takes about 300 bytes."""
-SPARE = 40_000
+SPARE = 10_000
 """Lines that may be in the file beyond those that count; with one more it is written anew. Ours."""
 SALT = 16
 """Bytes of the salt."""

@@ -97,7 +97,7 @@ class Taking:
         """Whose conversation a request is of, and its body. Raises FormatError, and what opening a home raises."""
         home = self._home(tenant)
         plain = unpacked(raw, headers.get("content-encoding", ""))
-        reading = self._readings.read(way.format, plain, headers, tenant)
+        reading = self._readings.read(way.format, plain, tenant)
         body, before = reading.body, reading.links
         who = identify(headers, body)
         caller = caller_of(headers, home.remembered.salt)
