@@ -255,7 +255,8 @@ class Assembly:
         """Show the skills that the user's words call for, once each while they stand in the window."""
         if not any(sign in words for sign in CALLS):
             return
-        self._found = await self._skills()
+        before, self._found = self._found, await self._skills()
+        self._stale = self._stale or before.skills != self._found.skills
         for message in injections(words, self._found.skills, family=self._family, cwd=self._host.folder, settings=self._means.skills):
             if message.id not in self._shown:
                 view.insert(message)

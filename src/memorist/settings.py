@@ -5,7 +5,7 @@ Pure: reading the files is `memorist.store.config`'s work. Unknown keys and bad 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -166,10 +166,22 @@ def with_flags(resolved: Resolved, flags: Mapping[str, object]) -> Resolved:
 
 def _check(name: str, values: dict[str, Any]) -> None:
     try:
-        msgspec.convert(values, Settings, strict=False)
+        found = msgspec.convert(values, Settings, strict=False)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         # The second: a variable of the environment whose bytes are no UTF-8, where a number is asked for.
         raise SettingsError(f"{name}: {error}; `memorist config show` lists the settings and their values") from error
+    wrong = next(_out_of_range(msgspec.to_builtins(found), ()), None)
+    if wrong is not None:
+        raise SettingsError(f"{name}: {wrong}; no setting is a number below 0")
+
+
+def _out_of_range(value: object, path: tuple[str, ...]) -> Iterator[str]:
+    """Numbers that no setting can be: all are counts, sizes, times, shares or prices."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _out_of_range(inner, (*path, str(key)))
+    elif isinstance(value, int | float) and not value >= 0:  # also what is no number at all
+        yield f"{'.'.join(path)} is {value}"
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any], name: str, sources: dict[str, str], path: tuple[str, ...]) -> None:

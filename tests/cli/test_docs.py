@@ -75,6 +75,19 @@ def test_list_names_the_magic_docs(project: Path) -> None:
     assert "There is no Magic Doc here" in invoke("docs", "list", "--project", str(project / "src")).stdout
 
 
+@pytest.mark.covers("MD-1")
+@pytest.mark.parametrize(("more", "why"), [(b"x" * 70_000, "larger than 65,536 bytes"), (b"\xff", "not UTF-8")], ids=["large", "encoding"])
+def test_list_says_of_what_no_session_can_read_that_it_is_not_kept(project: Path, more: bytes, why: str) -> None:
+    """A document with a header that is too large, or no UTF-8, stands in the list with the reason."""
+    (project / "LARGE.md").write_bytes(b"# MAGIC DOC: Large\n" + more)
+
+    told = invoke("docs", "list").stdout.splitlines()
+
+    place = next(number for number, line in enumerate(told) if "LARGE.md" in line)
+    assert "it is not kept: " in told[place + 1]
+    assert why in told[place + 1]
+
+
 @pytest.mark.covers("MD-1", "MD-2")
 @pytest.mark.parametrize(
     ("text", "why"),

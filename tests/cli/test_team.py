@@ -148,3 +148,20 @@ def test_a_place_that_cannot_be_is_refused_at_once(tmp_path: Path, bare: Path) -
         a.run("team", "init", remote, status=2)
     a.run("team", "serve", "--host", ".".join("0000"), status=2)
     a.run("team", "status", status=1)
+
+
+@pytest.mark.covers("TM-2", "SF-6")
+def test_tokens_are_given_listed_and_taken_back_by_name(tmp_path: Path, bare: Path) -> None:
+    """A name that nobody has is an error, since whose token was meant still has one; a token of nobody, or for a team that cannot be, is none."""
+    a = Clone(tmp_path / "a", bare)
+    token = a.run("team", "token", "jo").strip()
+    a.run("team", "token", "kim", "--space", "shop", "--read-only")
+
+    listed = a.run("team", "token", "--list")
+    assert listed.splitlines() == ["jo  all teams", "kim  shop, read only"]
+    assert token not in listed
+    assert "--list" in a.run("team", "token", "joe", "--revoke", status=1)
+    assert "1 taken back" in a.run("team", "token", "jo", "--revoke")
+    assert a.run("team", "token", "--list").splitlines() == ["kim  shop, read only"]
+    a.run("team", "token", " ", status=2)
+    a.run("team", "token", "jo", "--space", "../shop", status=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from memorist.context.claude_files.run import read_claude_files
 from memorist.context.globs import EXPANDED, expand, matches
 from memorist.context.imports import imports, without_comments
 from memorist.context.instructions import Instructions, claude_text, cut_bytes, rule_of
+from memorist.context.reading.run import RealPaths
 from memorist.context.settings import ContextSettings
+from memorist.errors import StoreError
+from memorist.ports import FileFacts
 from memorist.store.files import DiskFiles
 from memorist.testing.files import MemoryFiles
 
@@ -449,3 +453,34 @@ def test_a_cut_never_parts_a_character(text: str, room: int) -> None:
 def test_the_scope_of_a_rule_is_a_list_or_a_line(header: str, globs: tuple[str, ...]) -> None:
     """Commas part it, not those inside braces."""
     assert rule_of(f"---\n{header}\n---\nx").globs == globs
+
+
+@pytest.mark.covers("CX-4")
+@given(
+    st.dictionaries(st.sampled_from(["a", "a/b", "c", "c/d"]), st.sampled_from(["c", "a", "e", "../w/c", "a/b"]), max_size=3),
+    st.lists(st.sampled_from(["a/x", "a/b/x", "c/x", "c/d/x", "a/../c/x", "e/x", "x"]), min_size=1, max_size=5),
+    st.sampled_from(["a/b", "c/d", "e", ""]),
+)
+def test_a_real_path_that_is_looked_up_once_is_the_one_that_the_file_system_gives(
+    links: dict[str, str], asked: list[str], first: str
+) -> None:
+    """Whatever links there are, and in whichever order names are asked for."""
+    disk = MemoryFiles({f"/w/{name}/x": b"" for name in ("e", "a/b", "c/d")})
+    for name, target in links.items():
+        if disk.facts(Path("/w") / name) is None:
+            disk.link(Path("/w") / name, Path("/w") / target)
+        else:
+            disk.link(Path("/w") / name / "l", Path("/w") / target)
+    real = RealPaths(disk)
+
+    assert outcome(real.folder, Path("/w") / first) == outcome(disk.resolve, Path("/w") / first)
+    for path in [Path("/w") / name for name in asked] + [Path("/w") / name / "l" / "x" for name in links]:
+        if isinstance(facts := outcome(disk.facts, path), FileFacts):
+            assert outcome(real.of, path, facts) == outcome(disk.resolve, path)
+
+
+def outcome(work: Callable[..., object], *given: object) -> object:
+    try:
+        return work(*given)
+    except (StoreError, FileNotFoundError) as error:
+        return type(error)

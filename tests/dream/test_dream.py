@@ -55,7 +55,7 @@ def model(answer: Callable[[str], str]) -> ScriptedModel:
 
 async def until(holds: Callable[[], bool]) -> None:
     """Let other tasks run until this holds; what waits in vain is told by the assertion that follows."""
-    for _ in range(2_000):
+    for _ in range(6_000):
         if holds():
             return
         await asyncio.sleep(0.01)

@@ -334,6 +334,23 @@ async def test_a_skill_is_shown_once_after_the_message_that_calls_for_it(tmp_pat
         assert not host.prefix.differences
 
 
+@pytest.mark.covers("CX-3", "SK-2")
+async def test_a_skill_that_came_and_was_called_at_once_is_listed_too(tmp_path: Path, project: Path) -> None:
+    """The call finds it before the search between turns does; a turn later it stands in the catalogue all the same."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        await host.turn(session, "One.")
+        skill(project, "release", "1. Write the notes.\n")
+        await host.turn(session, "Two, with $deploy.")
+        called = await host.turn(session, "Three, with $release.")
+        later = await host.turn(session, "Four.")
+
+        assert "1. Write the notes." in called
+        assert later.count("Does release.") == 1
+        assert not host.prefix.differences, str(host.prefix)
+
+
 @pytest.mark.covers("CX-3", "CX-8", "SM-14")
 async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhile(tmp_path: Path, project: Path) -> None:
     """The first context comes from the disk as it was; the file that changed while nobody was there is told at the tail."""
@@ -583,3 +600,34 @@ async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_co
     assert items[0]["tag"] == "env"
     assert any(item["source"] == str(project / "CLAUDE.md") for item in items)
     assert [item["tag"] for item in items][-2:] == ["prompt", "reply"]
+
+
+@pytest.mark.covers("CX-7", "CX-9")
+async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turns_taken_back(tmp_path: Path, project: Path) -> None:
+    """Item by item what the last request held; also where a new window was saved, as after turns that were taken back."""
+    host = Host(tmp_path / "home")
+    async with host.engine() as engine:
+        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        await host.turn(session, "One.")
+        session.assemble(HostContext(folder=str(project / "api"), family="file-native"))
+        await host.turn(session, "Two, with $deploy.")
+        early = items_of(session.layout.transcript)
+        await host.turn(session, "Three.")
+        del host.history[4:]
+        await host.turn(session, "Three, in other words.")
+        late = items_of(session.layout.transcript)
+        saved = session.layout.window.exists()
+
+    tags = ["prompt", "reply", "system-reminder", "prompt", "skill", "reply"]
+    shown = [(item["tag"], item["why"]) for item in early if item["source"] == "memorist"]
+    assert [why for _, why in shown] == ["memorist told what of the surroundings changed", "the body of a skill that was called for"]
+    assert [item["tag"] for item in early[-len(tags) :]] == [tag if tag != "skill" else shown[1][0] for tag in tags]
+    assert saved
+    assert late[: len(early)] == early
+    assert [item["text"] for item in late[len(early) :]] == ["Three, in other words.", "Done."]
+
+
+def items_of(transcript: Path) -> list[dict[str, Any]]:
+    printed = CliRunner().invoke(commands, ["context", str(transcript), "--json"], catch_exceptions=False)
+    found: list[dict[str, Any]] = json.loads(printed.output)["items"]
+    return found

@@ -16,7 +16,7 @@ from memorist.flags.settings import FlagsSettings
 from memorist.session import Session
 from memorist.settings import Settings
 
-WAIT = 10.0
+WAIT = 60.0
 
 
 class Talk:

@@ -200,7 +200,7 @@ async def test_gone_or_without_its_header_it_is_forgotten(project: Path) -> None
     session = await host.open()
     await host.turn(session, "Read", project / "SHOP.md", other)
     await host.turn(session, "Wait")  # the first round has ended when its requests are counted
-    await session._beside._docs._lane.wait(10)
+    await session._beside._docs._lane.wait(60)
     count = len(host.tasks)
     (project / "SHOP.md").unlink()
     other.write_text("# Other\n", "utf-8")
@@ -251,7 +251,7 @@ async def test_a_refused_change_is_told_to_the_next_fork(project: Path) -> None:
     host = Host(project, lambda task: edit(shop, "8080", "9090") if "not written, because" in task else edit(shop, "8080", "`src/gone.py`"))
     session = await host.open()
     await host.turn(session, "Read it", shop)
-    await session._beside._docs._lane.wait(10)
+    await session._beside._docs._lane.wait(60)
     await host.turn(session, "The port is 9090.")
     await session.close()
 
@@ -272,7 +272,7 @@ async def test_what_somebody_else_wrote_meanwhile_stays(project: Path) -> None:
     host = Host(project, meanwhile)
     session = await host.open()
     await host.turn(session, "Read it", shop)
-    await session._beside._docs._lane.wait(10)
+    await session._beside._docs._lane.wait(60)
     assert shop.read_text("utf-8") == FRAME + BODY + "Mine.\n"
     await host.turn(session, "Go on")
     await session.close()
@@ -295,7 +295,7 @@ async def test_a_full_disk_leaves_the_document_whole_and_it_is_tried_again(proje
     session = await host.open()
     monkeypatch.setattr(DiskFiles, "write", full)
     await host.turn(session, "Read it", shop)
-    await session._beside._docs._lane.wait(10)
+    await session._beside._docs._lane.wait(60)
     monkeypatch.undo()
     assert "disk is full" in host.why()
     assert shop.read_text("utf-8") == FRAME + BODY
@@ -341,7 +341,7 @@ async def test_a_file_that_became_a_link_is_not_written_through(project: Path) -
     host = Host(project, swapped)
     session = await host.open()
     await host.turn(session, "Read", shop)
-    await session._beside._docs._lane.wait(10)
+    await session._beside._docs._lane.wait(60)
     await host.turn(session, "Go on")
     await session.close()
 
@@ -394,7 +394,7 @@ async def test_the_settings_decide(project: Path, settings: MagicDocsSettings, c
     session = await host.open()
     for _ in range(4):
         await host.turn(session, "Read", project / "SHOP.md")
-        await session._beside._docs._lane.wait(10)
+        await session._beside._docs._lane.wait(60)
     await session.close()
 
     assert len(host.tasks) == count
@@ -518,7 +518,7 @@ async def main():
     print("ready", flush=True)
     while True:
         await host.turn(session, "Read it", shop)
-        await session._beside._docs._lane.wait(10)
+        await session._beside._docs._lane.wait(60)
 asyncio.run(main())
 """
 

@@ -52,7 +52,7 @@ def test_a_skill_is_called_for_by_name_or_link(text: str) -> None:
     "text",
     [
         "deploy", "$deployment", "$deploy-all", "$Deploy", "a$deploy", "$$deploy", "\\$deploy", "${deploy}", "$(deploy)",
-        "$deploy/bin", "$deploy=1", "$deploy.sh", "$deploy(1)", "$PATH", "@deploy/cli",
+        "$deploy/bin", "$deploy=1", "$deploy.sh", "$deploy(1)", "$PATH", "@deploy/cli", "cd build/$deploy",
         "me@company", "me@company.com", "first.last+x@review.example", "it costs $20", "$5k a month", "`$deploy`", "``a ` $deploy``",
         "```sh\n$deploy\n```", "~~~\n$deploy", "```\n$deploy", "> quoted\n\n```\n@deploy\n```",
         "[$deploy](https://example.com/SKILL.md)", "[$deploy](app://deploy)", "[$deploy](/elsewhere/deploy/SKILL.md)", "https://x.example/@deploy",

@@ -216,5 +216,7 @@ def test_skillify_gives_the_interview_and_refuses_what_cannot_be(project: Path) 
     assert "<session_notes>" in shell("skills", "skillify", str(SAMPLE), "--prompt").stdout
     with pytest.raises(UsageError, match="cannot be a skill's name"):
         shell("skills", "skillify", str(SAMPLE), "--name", "../x")
+    with pytest.raises(UsageError, match="leave --save out"):
+        shell("skills", "skillify", str(SAMPLE), "--prompt", "--save", "--yes")
     with pytest.raises(InputError, match="no session"):
         shell("skills", "skillify", "unknown")

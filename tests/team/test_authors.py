@@ -36,7 +36,7 @@ def names(machine: Machine) -> dict[str, list[str]]:
 
 @pytest.mark.covers("TM-2")
 def test_a_server_tells_whose_token_changed_what(tmp_path: Path) -> None:
-    """By the token's name, of what is there and of what was deleted; a change of one's own takes the other's name away."""
+    """By the token's name, of what is there and of what was deleted; one's own changes are among them."""
     store = open_team_store(str(tmp_path / "team.sqlite"), most=20)
     jo, kim = store.add_token("Jo"), store.add_token("Kim")
     with serving(store) as port:
@@ -62,7 +62,7 @@ def test_a_server_tells_whose_token_changed_what(tmp_path: Path) -> None:
         ("two.md", "Jo", False),
     ]
     assert of_two == tuple(each for each in log if each.key == "two.md")
-    assert names(b) == {"one.md": ["Jo"]}
+    assert names(b) == {"one.md": ["Jo"], "two.md": ["Kim", "Jo"]}
     assert names(a) == {"one.md": ["Jo"], "two.md": ["Kim", "Jo"]}
 
 
@@ -126,6 +126,19 @@ def test_what_a_remote_tells_of_authors_is_bounded_and_of_memories_that_are_ther
     authors.told(Look(seen=Seen(), there={"a.md": "x", "b.md": "x"}, by={"a.md": By("Jo", 9.0), "b.md": By("Jo", 9.0)}), log)
 
     assert authors.known() == {"a.md": [By("Kim", at) for at in range(5_000, 5_000 - MOST_EACH, -1)], "b.md": [By("Jo", 9.0)]}
+
+
+@pytest.mark.covers("TM-2")
+def test_what_is_known_of_a_memory_stays_where_the_log_no_longer_reaches_it(tmp_path: Path) -> None:
+    """While its last change is the one that is known; after another, only that one is."""
+    own = Machine(tmp_path, MemoryRemote())
+    authors = Authors(own.where.team, own.files)
+    authors.told(Look(seen=Seen(), there={"a.md": "x"}), [by_kim("a.md", 2.0), by_kim("a.md", 1.0)])
+
+    authors.told(Look(seen=Seen(), there={"a.md": "x"}, by={"a.md": By("Kim", 2.0)}), ())
+    assert authors.known() == {"a.md": [By("Kim", 2.0), By("Kim", 1.0)]}
+    authors.told(Look(seen=Seen(), there={"a.md": "y"}, by={"a.md": By("Jo", 3.0)}), ())
+    assert authors.known() == {"a.md": [By("Jo", 3.0)]}
 
 
 class Silent(MemoryRemote):
@@ -239,5 +252,5 @@ def test_a_reader_sees_who_changed_what(tmp_path: Path, monkeypatch: pytest.Monk
     (folder,) = (Path(os.environ["MEMORIST_HOME"]) / "projects").iterdir()
     (folder / "memory" / "team" / "release.md").write_text(note("We release on Saturdays."), "utf-8")
     run("team", "push")
-    assert json.loads(run("memory", "show", "team/release.md", "--json"))["by"] is None
+    assert len(json.loads(run("memory", "show", "team/release.md", "--json"))["authors"]) == 7
     assert DiskFiles().facts(folder / "memory-state" / "team" / "authors.json") is not None

@@ -117,7 +117,9 @@ async def test_a_place_that_cannot_be_used_stops_no_session(tmp_path: Path) -> N
     project = tmp_path / "shop"
     project.mkdir()
     for enabled in (True, False):
-        settings = Settings(home=str(tmp_path / "home"), team=TeamSettings(enabled=enabled, remote="http://team.example"))
+        settings = Settings(
+            home=str(tmp_path / "home"), team=TeamSettings(enabled=enabled, remote="http://team.example", flush_seconds=60.0)
+        )
         async with Memorist(settings=settings, model="structural") as engine:
             session = await engine.open(f"s{enabled}", project=str(project), listener=told.append)
             await session.close()

@@ -71,7 +71,7 @@ async def talked(session: Session, model: ScriptedModel, *turns: str) -> None:
         await session.observe(reply.body)
         messages.append({"role": "assistant", "content": reply.body["content"]})
         await session.end_turn()
-        await session.memory.drain(10)
+        await session.memory.drain(60)
 
 
 def value(span: ReadableSpan, name: str) -> Any:
@@ -371,7 +371,7 @@ async def main():
         said = [{{"type": "text", "text": "Done."}}]
         await session.observe({{"role": "assistant", "content": said, "usage": {{"input_tokens": 5, "output_tokens": 5}}}})
         await session.end_turn()
-        await session.memory.drain(10)
+        await session.memory.drain(60)
         assert session.receipts()
 
 asyncio.run(main())

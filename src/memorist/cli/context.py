@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from memorist.cli import show
+from memorist.cli.live import as_shown
 from memorist.cli.memory.opened import opened
 from memorist.clock import SystemClock
 from memorist.compaction.recorded import recorded_at
@@ -33,6 +34,7 @@ from memorist.context.settings import Family
 from memorist.core.tokens import family_factor
 from memorist.errors import UsageError
 from memorist.formats.recognise import read
+from memorist.formats.recorded import Entry
 from memorist.model_limits import DEFAULT_WINDOW, price_for
 from memorist.models.prices import Price
 from memorist.recall.run import load_texts
@@ -175,25 +177,25 @@ FIRST = "context.json"
 def _of_file(call: _Call, otherwise: Family) -> _Found:
     if (call.approval, call.sandbox) != (None, None):
         raise UsageError("--approval and --sandbox are for the first context of a folder; a recorded session has its own")
-    lines = LineFile(call.place)
-    number, at = place_of_turn(Attachments().among(read(lines)), call.turn)
+    entries = as_shown(read(LineFile(call.place)), call.place)
+    number, at = place_of_turn(Attachments().among(entries), call.turn)
     attachments = Attachments()
-    recorded = recorded_at(attachments.among(read(lines)), at)
+    recorded = recorded_at(attachments.among(entries), at)
     family = call.family or family_of(recorded.head, otherwise)
     model = call.model or model_of(recorded)
     first = load_shown(DiskFiles(), call.place.with_name(FIRST), family) or ()
     pieces = counted_for((*first, *recorded_pieces(recorded, family)), model)
     turn = number if at else number + 1
-    before = counted_for((*(first if turn > 1 else ()), *_turn_before(lines, turn, family)), model) if call.diff else None
+    before = counted_for((*(first if turn > 1 else ()), *_turn_before(entries, turn, family)), model) if call.diff else None
     return _Found(family=family, turn=number, model=model, pieces=pieces, left_out=attachments.left_out(), before=before)
 
 
-def _turn_before(lines: LineFile, turn: int, family: Family) -> tuple[Piece, ...]:
+def _turn_before(entries: Sequence[Entry], turn: int, family: Family) -> tuple[Piece, ...]:
     """The context as it was when the turn before this one began; nothing before the first."""
     if turn <= 1:
         return ()
-    at = place_of_turn(Attachments().among(read(lines)), turn - 1)[1]
-    return recorded_pieces(recorded_at(Attachments().among(read(lines)), at), family)
+    at = place_of_turn(Attachments().among(entries), turn - 1)[1]
+    return recorded_pieces(recorded_at(Attachments().among(entries), at), family)
 
 
 def _json(found: _Found) -> dict[str, Any]:

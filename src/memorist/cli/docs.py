@@ -24,6 +24,7 @@ from memorist.formats import memorist_jsonl
 from memorist.magic_docs.check import problems_of
 from memorist.magic_docs.header import find_header
 from memorist.magic_docs.heard import Heard
+from memorist.magic_docs.judge import read_document
 from memorist.magic_docs.place.run import Ground, docs_texts, found_in, looked, missing
 from memorist.magic_docs.registered.run import Registered
 from memorist.magic_docs.run import NO_MODEL, DocsMeans, MagicDocs
@@ -75,7 +76,7 @@ def docs_group() -> None:
 @PROJECT
 @JSON
 def list_command(project: Path | None, as_json: bool) -> None:
-    """List the Magic Docs of a project."""
+    """List the Magic Docs of a project, and say why one is not kept."""
     ground = _ground(project)
     rows = [_shown(ground, place.path, (place.why,) if place.why else ()) for place in found_in(ground)]
     if as_json:
@@ -171,6 +172,8 @@ def _shown(ground: Ground, path: Path, problems: tuple[str, ...], *, judged: boo
     if judged:
         lost = missing(ground, path, "", text)
         problems += (*problems_of(data, ground.max_bytes), *(f"it names {name}, which is not there" for name in lost))
+    elif isinstance(unreadable := read_document(data, ground.max_bytes), str):
+        problems += (unreadable,) if unreadable else ()
     title, instruction = ("", "") if header is None else (header.title, header.instruction)
     return Shown(path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems)
 

@@ -146,6 +146,8 @@ def skillify_command(**options: object) -> None:
     call = msgspec.convert(options, _Call)
     if call.name and not is_safe_name(call.name):
         raise UsageError(f"{call.name!r} cannot be a skill's name: use lowercase letters, digits and single hyphens, at most 64")
+    if call.saving and call.prompt:
+        raise UsageError("--prompt prints a request for an agent, which saves the skill itself; leave --save out")
     if call.saving and not call.yes and (call.as_json or not sys.stdin.isatty()):
         raise UsageError("nobody can be asked here; look at the draft without --save first, then say --save --yes")
     found = _material(call.session)

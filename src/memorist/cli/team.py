@@ -25,6 +25,7 @@ from memorist.store.files import DiskFiles
 from memorist.store.team import TeamStore, open_team_store
 from memorist.team.keys import key_problem
 from memorist.team.place.run import Place, keep_place, open_remote, read_place
+from memorist.team.protocol import SPACE
 from memorist.team.remote import MOST_KEYS, Seen
 from memorist.team.report import Report
 from memorist.team.run import TeamSync
@@ -267,15 +268,25 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...], most: int, 
 
 
 @team_group.command("token")
-@click.argument("name")
+@click.argument("name", default="")
 @click.option("--space", default="", help="Only for the team of this name. [default: all teams of the server]")
 @click.option("--read-only", is_flag=True, help="It may not write.")
 @click.option("--revoke", is_flag=True, help="Take back the tokens of that name instead.")
+@click.option("--list", "listing", is_flag=True, help="Show who has tokens, and what for, instead. The tokens themselves are not known.")
 @STORE
-def token_command(name: str, space: str, read_only: bool, revoke: bool, store: str) -> None:
+def token_command(name: str, space: str, read_only: bool, revoke: bool, listing: bool, store: str) -> None:
     """Make a token for NAME, for the server on this machine. It is shown once; only its hash is kept."""
+    if not listing and (not name.strip() or not name.isprintable()):
+        raise UsageError("say whom the token is for: memorist team token NAME")
+    if space and not SPACE.match(space):
+        raise UsageError(f"{show.readable(space)} is no name of a team: letters, digits, dots, dashes and underscores")
     with _store(store) as kept:
-        if revoke:
-            click.echo(f"{kept.drop_token(name)} taken back")
-        else:
+        if listing:
+            for each in kept.tokens():
+                click.echo(f"{show.visible(each.name)}  {each.space or 'all teams'}{'' if each.writes else ', read only'}")
+        elif not revoke:
             click.echo(kept.add_token(name, space=space, writes=not read_only))
+        elif dropped := kept.drop_token(name):
+            click.echo(f"{dropped} taken back")
+        else:
+            raise InputError(f"nobody of the name {show.readable(name)} has a token; see memorist team token --list")

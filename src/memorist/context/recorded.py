@@ -11,7 +11,21 @@ from memorist.context.attachments import kind_of, tag_and_reason
 from memorist.context.piece import Piece, piece
 from memorist.context.scaffold import identify, pieces_of, row
 from memorist.context.settings import Family
-from memorist.core.messages import Block, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
+from memorist.core.messages import (
+    PAST,
+    RECALLED,
+    SKILL_BODY,
+    WORLD_CHANGE,
+    Block,
+    Message,
+    Origin,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    Unknown,
+)
 from memorist.core.tokens import estimate_message
 from memorist.errors import InputError
 from memorist.formats.recorded import Entry, Head
@@ -30,6 +44,14 @@ CONVERSATION = {
     "unknown": "an item of a kind that is not known here, called by its name",
 }
 """What is no scaffold, and why it is there."""
+
+OURS = {
+    WORLD_CHANGE: "memorist told what of the surroundings changed",
+    SKILL_BODY: "the body of a skill that was called for",
+    RECALLED: "memories that suit the conversation",
+    PAST: "what past sessions taught",
+}
+"""What memorist shows in a live session, by how the ids of its messages begin."""
 
 
 def family_of(head: Head | None, otherwise: Family) -> Family:
@@ -105,9 +127,10 @@ def _of_text(block: Text, message: Message, family: Family, source: str) -> Iter
         tag, why = (kind.tag, kind.when) if kind else ("reply", CONVERSATION["reply"])
         yield piece("assistant", tag, block.text, source=source, why=why)
         return
+    ours = next((why for start, why in OURS.items() if message.id.startswith(start)), "")
     for kind, text in pieces_of(block.text, message.role, family):
         tag, why = (kind.tag, kind.when) if kind else untagged(message, block)
-        yield piece(message.role, tag, text, source=source, why=why)
+        yield piece(message.role, tag, text, source="memorist" if ours else source, why=ours or why)
 
 
 def untagged(message: Message, block: Text) -> tuple[str, str]:

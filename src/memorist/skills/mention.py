@@ -25,7 +25,7 @@ _TICKS = late_pattern(r"`+")
 _LINK = late_pattern(r"\[[^\[\]\n]{0,200}\]\(\s*(?:<([^<>\n]{1,1024})>|([^()\s]{1,1024}))(?:\s+[\"'][^\"'\n]{0,200}[\"'])?\s*\)")
 _WORD = r"([A-Za-z0-9_](?:[\w:-]{0,127}))(?![\w:-])"
 _AFTER = r"(?!\.\w|[/=(\[{$@\\])"
-_DOLLAR = late_pattern(r"(?<![\w$\\{])\$" + _WORD + _AFTER, re.ASCII)
+_DOLLAR = late_pattern(r"(?<![\w$\\{/])\$" + _WORD + _AFTER, re.ASCII)
 _AT = late_pattern(r"(?<![\w@.+/\\%&=-])@" + _WORD + _AFTER, re.ASCII)
 _ESCAPES = late_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 _PRICE = late_pattern(r"\d[\d_]*[kKmMbB]?")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
 from msgspec import Struct
 
 
@@ -14,8 +17,8 @@ class SkillsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Further folders to look in, as the user's own."""
     off: tuple[str, ...] = ()
     """Names, or paths of a SKILL.md or its folder, that are left out."""
-    share: float = 0.02
-    """Part of the context window that the catalogue may take, its frame included."""
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.02
+    """Part of the context window that the catalogue may take, its frame included: 0 to 1."""
     characters: int = 8_000
     """Characters of the catalogue where the window is not known."""
     description_characters: int = 1_024

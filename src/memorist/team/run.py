@@ -266,6 +266,8 @@ class TeamSync:
             state = replace(self._after(state, batch), seen=self.remote.put(batch, state.seen))
             self._save(state)
             self._authors.ours(batch)
+        if puts and (log := self._log()):
+            self._authors.told(Look(seen=state.seen, there=_there(state)), log)
         return Report(
             sent=tuple(key for key, put in puts.items() if put.text is not None),
             removed=tuple(key for key, put in puts.items() if put.text is None),

@@ -23,7 +23,7 @@ class Authors:
         self._files = files
 
     def known(self) -> dict[str, list[By]]:
-        """By name of the memory, its newest change first; what was changed here since is left out."""
+        """By name of the memory, its newest change first."""
         try:
             return msgspec.json.decode(self._files.read(self._where.authors), type=dict[str, list[By]])
         except (FileNotFoundError, msgspec.DecodeError):
@@ -31,17 +31,19 @@ class Authors:
 
     def told(self, look: Look, log: Sequence[Revision]) -> None:
         """The remote was looked at, and told of these changes, newest first. Raises StoreError."""
+        known = self.known()
         found: dict[str, list[By]] = {key: [] for key in look.there}
         for each in log:
             if each.key in found and len(found[each.key]) < MOST_EACH:
                 found[each.key].append(each.by)
         for key, by in look.by.items():
-            if key in found and not found[key]:
+            if key in found and not found[key] and known.get(key, [])[:1] != [by]:
                 found[key] = [by]
-        self._keep({key: each for key, each in found.items() if each})
+        # Of one that was not changed for so long that the log does not reach back to it, what was known stays true.
+        self._keep({key: each or known.get(key, []) for key, each in found.items() if each or key in known})
 
     def ours(self, sent: Collection[str]) -> None:
-        """These were sent from here: the history of the folder tells who changed them. Raises StoreError."""
+        """These were sent from here, and what was told of them is old. Raises StoreError."""
         known = self.known()
         if known.keys() & set(sent):
             self._keep({key: each for key, each in known.items() if key not in sent})

@@ -1,0 +1,61 @@
+"""A recording as its model saw it: without turns that were taken back, and a transcript of memorist's own with what memorist showed beside it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from memorist.context.rollback import surviving
+from memorist.core.messages import SHOWN_ANEW, Message
+from memorist.errors import StoreError
+from memorist.formats.recorded import Boundary, Entry
+from memorist.store.files import DiskFiles
+from memorist.store.layout import SessionLayout
+from memorist.view import Inserted, Kept
+
+
+def as_shown(entries: Iterable[Entry], place: Path) -> list[Entry]:
+    """The entries of a recording that lies there. For all but a transcript of memorist's own these are the entries themselves.
+
+    What stood beside messages that a compaction removed is not known any more; files that cannot be read add nothing.
+    """
+    layout = SessionLayout(place.parent)
+    left = surviving(entries)
+    return list(_with(left, _added(layout))) if place.name == layout.transcript.name else left
+
+
+def _added(layout: SessionLayout) -> dict[str, list[Message]]:
+    """What was shown, by the id of the message it was shown after."""
+    found: dict[str, list[Message]] = {}
+    anchors: dict[str, str] = {}
+    for each in _saved(layout):
+        anchor = anchors.get(each.after, each.after)
+        anchors[each.message.id] = anchor
+        found.setdefault(anchor, []).append(each.message)
+    return found
+
+
+def _saved(layout: SessionLayout) -> Iterator[Inserted]:
+    """First what a saved window holds of it, then what came since."""
+    last = ""
+    with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
+        for kept in msgspec.json.decode(DiskFiles().read(layout.window), type=list[Kept]):
+            if kept.own is not None and kept.own.id.startswith(SHOWN_ANEW):
+                yield Inserted(last, kept.own)
+            last = kept.id
+    with contextlib.suppress(FileNotFoundError, StoreError):
+        for line in DiskFiles().read(layout.inserts).splitlines():
+            with contextlib.suppress(msgspec.DecodeError):  # a torn last line
+                yield msgspec.json.decode(line, type=Inserted)
+
+
+def _with(entries: list[Entry], added: dict[str, list[Message]]) -> Iterator[Entry]:
+    """The entries since the last compaction with what was added behind each; a compaction counts messages without it."""
+    begun = max((at for at, entry in enumerate(entries) if isinstance(entry, Boundary)), default=-1)
+    for at, entry in enumerate(entries):
+        yield entry
+        if isinstance(entry, Message) and at > begun:
+            yield from added.pop(entry.id, ())
