@@ -5,9 +5,9 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
     from memorist.context.host import HostContext as HostContext
-    from memorist.engine import Memorist as Memorist
+    from memorist.engine.memorist import Memorist as Memorist
+    from memorist.engine.session import Session as Session
     from memorist.errors import MemoristError as MemoristError
-    from memorist.session import Session as Session
     from memorist.session_memory.trigger import Host as Host
     from memorist.settings import Settings as Settings
 
@@ -17,9 +17,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "Host": "memorist.session_memory.trigger",
     "HostContext": "memorist.context.host",
-    "Memorist": "memorist.engine",
+    "Memorist": "memorist.engine.memorist",
     "MemoristError": "memorist.errors",
-    "Session": "memorist.session",
+    "Session": "memorist.engine.session",
     "Settings": "memorist.settings",
 }
 

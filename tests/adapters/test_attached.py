@@ -16,9 +16,9 @@ import pytest
 from memorist.adapters import conversation as module
 from memorist.adapters.attached import Attached, attach
 from memorist.adapters.conversation import Conversation
+from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError
 from memorist.events import AdapterFailed, Event, SessionClosed, SessionOpened
-from memorist.session import Session
 from memorist.settings import Settings
 
 REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Fix the importer, please."}]}

@@ -13,11 +13,11 @@ from memorist.auto_memory.evidence import plain
 from memorist.auto_memory.run import AutoMemory
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.events import Event
 from memorist.forks.request import MARK
 from memorist.ports import Request
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Say, Step

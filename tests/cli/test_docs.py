@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from memorist.cli import docs as docs_module
 from memorist.cli.main import commands
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Say, Step
 

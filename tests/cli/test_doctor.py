@@ -24,7 +24,7 @@ from memorist.cli.checks.finding import Place
 from memorist.cli.doctor import CHECKS
 from memorist.cli.main import commands
 from memorist.clock import SystemClock
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.recall.search.run import MemorySearch
 from memorist.recall.settings import RecallSettings
 from memorist.settings import Resolved, Settings

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import commands
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import ModelUnavailable
 from memorist.models.choose import open_model
 from memorist.testing import Fail, Say, ScriptedModel

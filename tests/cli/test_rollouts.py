@@ -162,7 +162,7 @@ def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None
 @pytest.mark.covers("RO-2")
 def test_a_sync_in_which_everything_failed_ends_with_a_status(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that vanishes between the search and stage one: named in the report; exit status 1 as nothing else was done."""
-    from memorist.past_sessions import PastSessions, Plan
+    from memorist.engine.past_sessions import PastSessions, Plan
 
     planned = PastSessions.plan
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import commands
+from memorist.engine.past_sessions import PastSessions
 from memorist.errors import MemoristError, ModelUnavailable, SettingsError
-from memorist.past_sessions import PastSessions
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.working import Stages
 from memorist.store.rollouts import keep_threads, kept

@@ -16,9 +16,9 @@ from memorist.context.outline import Item, added, outline
 from memorist.context.piece import Section
 from memorist.context.settings import ContextSettings, Family
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.formats.registry import codec
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.skills.injection import body_message
 from memorist.skills.run import discover, places_of

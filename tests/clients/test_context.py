@@ -14,7 +14,7 @@ from clients.situations import DEPOT, FIRST, SECOND
 from memorist.context.outline import Item, added, outline
 from memorist.context.prefix import Prefix, Why
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.ports import Request
 from memorist.testing import Say, ScriptedServer, Step, check_prefix
 from memorist.testing.steps import Script

@@ -10,11 +10,11 @@ import pytest
 from clients import stories
 from clients.agents import Ran
 from memorist.core.messages import JsonObject, Message, Origin
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
-from memorist.session import Session
 from memorist.store.lines import LineFile
 
 pytestmark = pytest.mark.real_client

@@ -17,7 +17,7 @@ from clients import stories
 from clients.agents import ID_LENGTH, Agent, ClaudeCode, Codex
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.tokens import estimate_text
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.proxy_settings import ProxySettings
 from memorist.settings import Settings
 from memorist.testing import Call, Say, ScriptedServer, Step, check_prefix

@@ -12,7 +12,7 @@ from memorist.compaction.economics import Rates
 from memorist.compaction.priced import Money, Paying, Talk, what_pays
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.events import ConversationCompacted, Event
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings

@@ -16,7 +16,7 @@ from memorist.compaction.result import Compacted, Strategy, Unchanged
 from memorist.compaction.standing import CONTEXT_ID, parted, stood
 from memorist.compaction.tail import tail
 from memorist.core.messages import Message, Origin, Text
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.formats import memorist_jsonl
 from memorist.store.lines import LineFile
 from memorist.testing import Say, ScriptedModel

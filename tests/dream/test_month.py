@@ -14,11 +14,11 @@ from dream.conftest import DAY, HOUR, data
 from memorist.auto_memory.changes import Change, Why
 from memorist.auto_memory.manifest import INDEX_NAME
 from memorist.auto_memory.run import AutoMemory
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import Dreamed, Event
 from memorist.ports import Request
-from memorist.session import Session
 from memorist.session_memory.trigger import Host
 from memorist.store.files import DiskFiles
 from memorist.testing import FrozenClock, Say, ScriptedModel

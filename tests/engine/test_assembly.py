@@ -25,11 +25,11 @@ from memorist.context.prefix import Prefix
 from memorist.context.settings import ContextSettings
 from memorist.context.world import rebuild
 from memorist.core.messages import Message
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import InputError, UsageError
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import RolledBack
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.store.lines import LineFile
 from memorist.testing.clock import FrozenClock

@@ -13,15 +13,15 @@ from anthropic import AsyncAnthropic
 from memorist.compaction.settings import CompactionSettings
 from memorist.context.prefix import Prefix
 from memorist.core.tokens import estimate_text
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.model_limits import limits_of
+from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.forks.request import MARK
-from memorist.model_limits import limits_of
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Request
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel

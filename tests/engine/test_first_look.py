@@ -16,7 +16,7 @@ from memorist.auto_memory.kinds import Trust
 from memorist.auto_memory.run import AutoMemory
 from memorist.auto_memory.shown import doubts
 from memorist.auto_memory.topic import Topic
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import StoreError
 from memorist.recall.first_look.run import FEW
 from memorist.testing.steps import Call

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import SettingsError
 from memorist.flags.run import MemorySource
 from memorist.flags.settings import FlagsSettings
-from memorist.session import Session
 from memorist.settings import Settings
 
 WAIT = 60.0
@@ -115,7 +115,7 @@ async def test_the_file_of_the_settings_is_the_source_where_none_is_given(tmp_pa
 @pytest.mark.covers("FG-2")
 async def test_a_recorded_session_begins_with_the_flags_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay waits for a source that is slow, so that its first messages are judged like its last."""
-    monkeypatch.setattr("memorist.engine.FIRST_LOOK_SECONDS", WAIT)
+    monkeypatch.setattr("memorist.engine.memorist.FIRST_LOOK_SECONDS", WAIT)
 
     class Slow:
         def read(self) -> Mapping[str, object]:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.engine.host_history import HostHistory
 from memorist.formats.registry import codec
-from memorist.host_history import HostHistory
 
 ANTHROPIC = codec("anthropic")
 

@@ -17,7 +17,8 @@ from memorist.auto_memory.run import AutoMemory
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import ModelUnavailable
 from memorist.events import Event, ExtractionFailed, MemoryChanged, MemoryRecalled, MemoryWaits
 from memorist.forks.request import MARK
@@ -25,7 +26,6 @@ from memorist.forks.spec import Outcome
 from memorist.ports import Reply, Request
 from memorist.recall.first_look.run import FirstLook
 from memorist.recall.settings import RecallSettings
-from memorist.session import Session
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
 from memorist.store.uses import uses_of

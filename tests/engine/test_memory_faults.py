@@ -15,7 +15,7 @@ from memorist.auto_memory.folder.run import MemoryFolder
 from memorist.auto_memory.kinds import Kind
 from memorist.auto_memory.topic import Topic
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.store.layout import SessionLayout
 from memorist.testing import strict
 

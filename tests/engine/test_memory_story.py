@@ -13,9 +13,9 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.ports import Request
-from memorist.session import Session
 from memorist.testing.server import ScriptedServer
 from memorist.testing.steps import Say
 

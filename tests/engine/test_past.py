@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 from memorist import engine as engine_module
-from memorist.background import START_SECONDS, ended, start_worker
 from memorist.context.host import HostContext
 from memorist.context.prefix import Prefix
 from memorist.context.settings import ContextSettings
-from memorist.engine import Memorist
-from memorist.past_sessions import past_sessions
+from memorist.engine.background import START_SECONDS, ended, start_worker
+from memorist.engine.memorist import Memorist
+from memorist.engine.past_sessions import past_sessions
+from memorist.engine.session import Session
 from memorist.rollouts.settings import RolloutsSettings
-from memorist.session import Session
 from memorist.session_memory.trigger import Host as HostFacts
 from memorist.settings import LongTerm, Settings
 from memorist.store.files import DiskFiles
@@ -257,7 +257,7 @@ def test_a_worker_is_started_at_most_once_in_half_an_hour(tmp_path: Path, monkey
         begun.append(settings)
         return 1
 
-    monkeypatch.setattr("memorist.background._start", begin)
+    monkeypatch.setattr("memorist.engine.background._start", begin)
     settings = Settings(home=str(tmp_path), long_term="rollouts")
     mark = Layout(tmp_path).rollouts_state / "started"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memorist.compaction.result import Strategy
 from memorist.context.host import HostContext
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Reply, Request

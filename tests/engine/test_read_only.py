@@ -14,13 +14,13 @@ import pytest
 from auto_memory.conftest import memory
 from engine.test_memory import project
 from memorist.auto_memory.changes import Why
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 
 __all__ = ["project"]
 
 PROGRAM = textwrap.dedent("""
     import asyncio, json, sys
-    from memorist.engine import Memorist
+    from memorist.engine.memorist import Memorist
     from memorist.errors import StoreError
     from memorist.auto_memory.kinds import Kind
 

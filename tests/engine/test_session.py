@@ -14,13 +14,13 @@ import pytest
 
 from memorist.context.prefix import Prefix
 from memorist.core.messages import Usage
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.request import MARK
 from memorist.ports import Reply, Request
 from memorist.prompts.load import load
-from memorist.session import Session
 from memorist.session_memory.ledger import UNREAD_LIMIT, Ledger
 from memorist.session_memory.run import Cursor
 from memorist.session_memory.sections import STRUCTURAL_MARK, bodies

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorist.configuration import load_settings
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import SettingsError
 from memorist.settings import Settings, flat, with_flags
 

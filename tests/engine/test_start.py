@@ -10,8 +10,8 @@ from pathlib import Path
 
 from memorist.auto_memory.kinds import Kind
 from memorist.core.recent import MOST
-from memorist.engine import Memorist
-from memorist.session import Session
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 
 HEAVY = ("anthropic", "dulwich", "email", "http", "jinja2", "numpy", "onnxruntime", "openai", "rich", "xml", "yaml", "zipfile")
 MOST_PATTERNS = 200
@@ -23,7 +23,7 @@ def test_loading_the_engine_loads_no_library_that_it_may_never_need() -> None:
     code = (
         "import re, re as r, sys; made = []; compile = r._compiler.compile\n"
         "r._compiler.compile = lambda *a: made.append(a) or compile(*a)\n"
-        f"import memorist.engine; print([m for m in {HEAVY} if m in sys.modules], len(made) <= {MOST_PATTERNS})"
+        f"import memorist.engine.memorist; print([m for m in {HEAVY} if m in sys.modules], len(made) <= {MOST_PATTERNS})"
     )
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, Text
+from memorist.engine.host_history import WINDOW, HostHistory
+from memorist.engine.window import Window
 from memorist.formats.registry import codec
-from memorist.host_history import WINDOW, HostHistory
-from memorist.window import Window
 
 CODEC = codec("anthropic")
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import UnreadableSession
 from memorist.forks.spec import ForkLimits
 from memorist.hooks.answer import ROOM, size

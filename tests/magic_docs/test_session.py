@@ -16,7 +16,8 @@ import msgspec
 import pytest
 
 from memorist.core.messages import JsonObject, Message, Origin, ToolUse
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import ModelUnavailable
 from memorist.events import Event, MagicDocForgotten, MagicDocFound, MagicDocLeft, MagicDocUpdated
 from memorist.forks.request import MARK
@@ -24,7 +25,6 @@ from memorist.forks.spec import Outcome, Receipt
 from memorist.magic_docs.heard import Heard
 from memorist.magic_docs.settings import MagicDocsSettings
 from memorist.ports import Request
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.spend.settings import SpendSettings
 from memorist.store.files import DiskFiles, refusal

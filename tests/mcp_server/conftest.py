@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 
 from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.mcp_server.serve.run import Reception
 from memorist.settings import Settings
 

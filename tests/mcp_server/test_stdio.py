@@ -148,7 +148,7 @@ def test_little_is_loaded_before_the_first_call() -> None:
     code += "def loaded(*names): return sorted(name for name in sys.modules if name.startswith(names))\n"
     code += "print(loaded('memorist.auto_memory', 'memorist.recall', 'memorist.store', 'anthropic', 'openai'))\n"
     code += "import_module('memorist.mcp_server.desk.run')\n"
-    code += "print(loaded('memorist.engine', 'memorist.session_memory.ledger', 'memorist.rollouts.run', 'anthropic', 'openai', 'numpy'))"
+    code += "print(loaded('memorist.engine.memorist', 'memorist.session_memory.ledger', 'memorist.rollouts.run', 'anthropic', 'openai', 'numpy'))"
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
 

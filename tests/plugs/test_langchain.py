@@ -47,7 +47,7 @@ from memorist.adapters.attached import Attached
 from memorist.adapters.conversation import Conversation as Ground
 from memorist.adapters.langchain import MemoristMiddleware
 from memorist.adapters.langchain_messages import item_of, messages_of, reply_of
-from memorist.fetching import FETCH_NAME
+from memorist.engine.fetching import FETCH_NAME
 from memorist.formats.registry import codec
 from memorist.ports import Request
 from memorist.testing.server import ScriptedServer

@@ -45,7 +45,7 @@ from openai import AsyncOpenAI
 
 from memorist.adapters.attached import Attached
 from memorist.adapters.openai_agents import MemoristSession
-from memorist.fetching import FETCH_NAME
+from memorist.engine.fetching import FETCH_NAME
 from memorist.ports import Request
 from memorist.testing.server import ScriptedServer
 from memorist.testing.steps import Call, Many, Say, Step, Think

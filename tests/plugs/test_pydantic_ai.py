@@ -43,7 +43,7 @@ from memorist.adapters.attached import Attached
 from memorist.adapters.originals import Originals
 from memorist.adapters.pydantic_ai import MemoristCapability
 from memorist.adapters.pydantic_ai_messages import Piece, made, messages_of, pieces_of
-from memorist.fetching import FETCH_NAME
+from memorist.engine.fetching import FETCH_NAME
 from memorist.formats.registry import codec
 from memorist.ports import Request
 from memorist.testing.server import ScriptedServer

@@ -16,12 +16,12 @@ from typing import Any, Self
 import pytest
 from msgspec.structs import replace
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.tenants import Tenants
 from memorist.proxy.server.run import listen, serve
 from memorist.proxy.tenancy import Tenancy
 from memorist.proxy_settings import ProxySettings
 from memorist.settings import Settings
-from memorist.tenants import Tenants
 from memorist.testing import ScriptedServer
 
 KEY = "sk-" + "ant-made-" + "up-0123456789abcdef"

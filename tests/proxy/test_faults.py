@@ -21,14 +21,14 @@ from msgspec.structs import replace
 
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Usage
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import StoreError
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Files
 from memorist.proxy.server.run import listen
 from memorist.proxy_settings import ProxySettings
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 from memorist.testing import Call, Say, ScriptedServer, Step

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from memorist import engine as engine_module
-from memorist.engine import Memorist
-from memorist.past_sessions import past_sessions
+from memorist.engine.memorist import Memorist
+from memorist.engine.past_sessions import past_sessions
 from memorist.ports import Request
 from memorist.rollouts.settings import RolloutsSettings
 from memorist.rollouts.synced import Synced

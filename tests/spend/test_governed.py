@@ -14,7 +14,8 @@ import memorist
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Usage
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import ModelUnavailable
 from memorist.events import ConversationCompacted, Event, ExtractionFailed, ForkRan, MemoryRecalled, NotesFailed, NotesUpdated
 from memorist.forks.spec import ForkLimits, Outcome, Receipt
@@ -24,7 +25,6 @@ from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Request
 from memorist.recall.settings import RecallSettings
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.spend.run import SpendGovernor
 from memorist.spend.settings import SpendSettings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import RemoteRefused, RemoteUnavailable
 from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.settings import Settings

@@ -18,7 +18,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from memorist.dream.settings import DreamSettings
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.errors import ModelRefused
 from memorist.events import Event, MemoryRecalled, Stamped
 from memorist.forks.spec import Outcome, Receipt, Sent
@@ -26,7 +27,6 @@ from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
 from memorist.ports import Request
 from memorist.recall.settings import RecallSettings
-from memorist.session import Session
 from memorist.session_memory.settings import SessionMemorySettings
 from memorist.settings import Settings
 from memorist.store.sessions import receipts

@@ -18,13 +18,13 @@ import pytest
 from memorist.bench.sessions_play import Agent, Guest, Size, guests, play
 from memorist.context.look.run import git_state
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
+from memorist.engine.tenants import Tenants
 from memorist.formats.memorist_jsonl import read
 from memorist.ports import Request
-from memorist.session import Session
 from memorist.settings import Settings
 from memorist.store.lines import LineFile
-from memorist.tenants import Tenants
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Say, Step
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from memorist import tenants as tenants_module
 from memorist.clock import SystemClock
+from memorist.engine.session import Session
+from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
 from memorist.models.limits import RateNews
 from memorist.models.shared import SharedModels
-from memorist.session import Session
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
 from memorist.store.layout import folder_name, home_name
-from memorist.tenants import Tenants
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Say
 

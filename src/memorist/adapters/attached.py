@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self, TypedDict, TypeVar, Unpack
 
 from memorist.adapters.conversation import Conversation, Failure, Work
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import UsageError
 from memorist.events import Event, Listener
 from memorist.flags.run import Source

@@ -14,9 +14,9 @@ from memorist.compaction.call import Done
 from memorist.compaction.result import Strategy
 from memorist.context.host import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.events import AdapterFailed, Listener
-from memorist.session import Session
 from memorist.session_memory.trigger import Host
 
 Result = TypeVar("Result")

@@ -26,9 +26,9 @@ from memorist.adapters.conversation import Conversation
 from memorist.adapters.hermes_shared import Shared, added, wire_of
 from memorist.adapters.originals import Originals
 from memorist.core.messages import JsonObject
+from memorist.engine.fetching import FETCH_NAME, fetch_tool
+from memorist.engine.model_limits import limits_of
 from memorist.errors import MemoristError
-from memorist.fetching import FETCH_NAME, fetch_tool
-from memorist.model_limits import limits_of
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What both together do in this host."""

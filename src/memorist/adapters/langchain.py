@@ -22,8 +22,8 @@ from memorist.adapters.langchain_messages import item_of, messages_of, reply_of
 from memorist.adapters.originals import Originals
 from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
+from memorist.engine.fetching import FETCH_NAME, fetch_tool
 from memorist.errors import FormatError
-from memorist.fetching import FETCH_NAME, fetch_tool
 from memorist.session_memory.trigger import Host
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})

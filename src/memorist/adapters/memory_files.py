@@ -22,9 +22,9 @@ from memorist.auto_memory.run import AutoMemory, Written
 from memorist.auto_memory.shared import TEAM
 from memorist.auto_memory.topic import Topic, encode
 from memorist.core.messages import Message
+from memorist.engine.session import Session
 from memorist.errors import InputError
 from memorist.safety.data import neutralise
-from memorist.session import Session
 from memorist.store.transcript import recorded
 
 

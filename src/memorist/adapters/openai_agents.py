@@ -35,8 +35,8 @@ from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.originals import Originals
 from memorist.core.messages import JsonObject
-from memorist.fetching import FETCH_NAME, fetch_tool
-from memorist.host_history import as_sent
+from memorist.engine.fetching import FETCH_NAME, fetch_tool
+from memorist.engine.host_history import as_sent
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do. A request that the provider refuses as too long cannot be sent again from a hook."""

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from memorist.host_history import as_sent
+from memorist.engine.host_history import as_sent
 
 T = TypeVar("T")
 

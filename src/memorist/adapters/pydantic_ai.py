@@ -23,7 +23,7 @@ from memorist.adapters.originals import Originals
 from memorist.adapters.pydantic_ai_messages import Piece, made, messages_of, pieces_of, reply_of
 from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
-from memorist.fetching import FETCH_NAME, fetch_tool
+from memorist.engine.fetching import FETCH_NAME, fetch_tool
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
 """What the hooks of the host let memorist do."""

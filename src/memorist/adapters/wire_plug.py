@@ -17,7 +17,7 @@ from memorist.adapters.attached import Attached, EngineArguments, attach
 from memorist.adapters.conversation import Conversation
 from memorist.adapters.wire_reply import over, refused_as_too_long, reply_of
 from memorist.core.messages import JsonObject
-from memorist.fetching import fetch_tool
+from memorist.engine.fetching import fetch_tool
 from memorist.ports import Model
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from memorist.core.messages import JsonObject
+from memorist.engine.host_history import as_sent
 from memorist.errors import FormatError
 from memorist.formats.registry import codec
-from memorist.host_history import as_sent
 from memorist.models.assemble import assemble_anthropic, assemble_chat, assemble_responses
 from memorist.models.faults import too_long
 from memorist.models.wire_stream import Assemble, plain_reply, status_fault

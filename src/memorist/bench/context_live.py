@@ -15,8 +15,8 @@ from typing import Any
 from memorist.bench.result import Row
 from memorist.context.host import HostContext
 from memorist.context.settings import ContextSettings, Family
-from memorist.engine import Memorist
-from memorist.session import Session
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.settings import Settings
 
 LENGTHS = (10, 1_000, 10_000)

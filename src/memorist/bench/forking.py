@@ -10,7 +10,7 @@ import msgspec
 
 from memorist.bench.result import Result, Row
 from memorist.core.messages import JsonObject, Usage
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.forks.request import MARK
 from memorist.formats.codec import Codec
 from memorist.formats.registry import codec

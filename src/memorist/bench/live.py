@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from memorist.bench.result import Result, Row
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
-from memorist.session import Session
 from memorist.settings import Settings
 
 SMALL, LARGE = 100_000, 2_000_000

@@ -15,9 +15,9 @@ from memorist.auto_memory.manifest import head_of
 from memorist.auto_memory.settings import AutoMemorySettings
 from memorist.bench.result import Result, Row
 from memorist.clock import SystemClock
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.recall.first_look.run import FirstLook
-from memorist.session import Session
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, Protocol, Self
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
 from memorist.models.prices import Price
 from memorist.models.settings import ModelSettings
-from memorist.session import Session
 from memorist.settings import Settings
 
 MODEL = "claude-opus-4-6"

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Usage
+from memorist.engine.session import Session
+from memorist.engine.tenants import Tenants
 from memorist.formats.codec import Codec
 from memorist.formats.registry import codec
-from memorist.session import Session
-from memorist.tenants import Tenants
 from memorist.testing.ledger import WIRES
 from memorist.testing.steps import Answer, Call, Say
 from memorist.testing.wire import Facts, body_of

@@ -32,10 +32,10 @@ from memorist.context.rows import TABLE
 from memorist.context.run import Outside, first_context, memory_section
 from memorist.context.settings import Family
 from memorist.core.tokens import family_factor
+from memorist.engine.model_limits import DEFAULT_WINDOW, price_for
 from memorist.errors import UsageError
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Entry
-from memorist.model_limits import DEFAULT_WINDOW, price_for
 from memorist.models.prices import Price
 from memorist.recall.run import load_texts
 from memorist.recall.surface import index_block

@@ -25,8 +25,8 @@ from memorist.dream.journal import Dreamt, lines
 from memorist.dream.logs.run import DailyLogs
 from memorist.dream.run import Dream
 from memorist.dream.writing.run import journal_of
-from memorist.dreaming import Beneath, dream_of
-from memorist.engine import Memorist
+from memorist.engine.dreaming import Beneath, dream_of
+from memorist.engine.memorist import Memorist
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.choose import open_model
 from memorist.spend.run import SpendGovernor

@@ -10,8 +10,8 @@ import click
 
 from memorist.cli.rollouts.sync import opened, report, run_sync, sessions_option
 from memorist.core.tokens import BYTES_PER_TOKEN
+from memorist.engine.past_sessions import ALL_AGES, PastSessions, Plan
 from memorist.models.prices import MILLION, lookup, merged, shipped
-from memorist.past_sessions import ALL_AGES, PastSessions, Plan
 from memorist.rollouts.evidence import budget
 from memorist.rollouts.synced import Synced
 from memorist.store.thread import Thread

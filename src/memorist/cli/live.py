@@ -10,11 +10,11 @@ import msgspec
 
 from memorist.context.rollback import surviving
 from memorist.core.messages import SHOWN_ANEW, Message
+from memorist.engine.view import Inserted, Kept
 from memorist.errors import StoreError
 from memorist.formats.recorded import Boundary, Entry
 from memorist.store.files import DiskFiles
 from memorist.store.layout import SessionLayout
-from memorist.view import Inserted, Kept
 
 
 def as_shown(entries: Iterable[Entry], place: Path) -> list[Entry]:

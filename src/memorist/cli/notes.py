@@ -10,7 +10,7 @@ import click
 
 from memorist.cli import show
 from memorist.configuration import load_settings
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import InputError, NothingToDo
 from memorist.store.database import open_database
 from memorist.store.layout import Layout, SessionLayout

@@ -14,9 +14,9 @@ import click
 from msgspec.structs import replace
 
 from memorist.configuration import load_settings
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
-from memorist.tenants import Tenants
 
 VARIABLE = "MEMORIST_PROXY_TOKEN"
 """The variable with the token that clients must send, where one is needed."""

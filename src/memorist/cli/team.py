@@ -18,7 +18,7 @@ from memorist.auto_memory.shared import TEAM, is_shared, not_for_a_team, scope_o
 from memorist.auto_memory.topic import encode, moment
 from memorist.cli import show
 from memorist.cli.memory.opened import opened, told
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.doors import LOOPBACK
 from memorist.store.files import DiskFiles

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from memorist.configuration import load_settings
-from memorist.past_sessions import PastSessions, past_sessions
+from memorist.engine.past_sessions import PastSessions, past_sessions
 from memorist.rollouts.work.run import work
 from memorist.rollouts.working import Done, Pace, Told, terms_of
 from memorist.settings import Settings

@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
+from memorist.engine.host_history import fingerprint, sound
 from memorist.formats.registry import codec
-from memorist.host_history import fingerprint, sound
 from memorist.proxy.bodies import Body
 from memorist.proxy.identify import Shape, Who, shape_of
 from memorist.proxy.known import Known

@@ -13,7 +13,8 @@ import msgspec
 from aiohttp import web
 from msgspec.structs import replace
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.tenants import Tenants
 from memorist.proxy.exchange.run import Exchange, Means
 from memorist.proxy.headers import admitted, refusal
 from memorist.proxy.homes.run import Homes
@@ -22,7 +23,6 @@ from memorist.proxy.taking.run import Taking
 from memorist.proxy.tenancy import Tenancy, tenant_of
 from memorist.proxy.upstream.run import Unreachable, Upstream
 from memorist.proxy_settings import ProxySettings
-from memorist.tenants import Tenants
 
 log = logging.getLogger("memorist.proxy")
 

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from memorist import __version__
 from memorist.compaction.thresholds import Thresholds, thresholds
 from memorist.core.messages import Message, Usage
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.model_limits import DEFAULT_OUTPUT, limits_of, price_for
+from memorist.engine.playback import Playback
 from memorist.errors import NothingToDo, UnreadableSession
 from memorist.formats.recognise import read
 from memorist.formats.recorded import Aside, Head, Measured, Mend, Skip
-from memorist.model_limits import DEFAULT_OUTPUT, limits_of, price_for
-from memorist.playback import Playback
 from memorist.ports import Model
 from memorist.replay.gather import Gathering, commands_of, files_of, relative, troubles_of
 from memorist.replay.record import Receipts, ReplayRecord, SessionRecord

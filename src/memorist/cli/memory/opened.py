@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.run import AutoMemory, Written
 from memorist.configuration import load_settings
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from memorist.cli.commands import Commands
 from memorist.configuration import load_settings
-from memorist.past_state import PastState, past_state
+from memorist.engine.past_state import PastState, past_state
 from memorist.settings import Settings
 
 T = TypeVar("T")

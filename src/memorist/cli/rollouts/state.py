@@ -10,8 +10,8 @@ import click
 
 from memorist.cli import show
 from memorist.cli.rollouts.group import looked
+from memorist.engine.past_state import PastState
 from memorist.errors import NothingToDo
-from memorist.past_state import PastState
 from memorist.rollouts.eligible import judge_all
 from memorist.store.claims import GLOBAL, Job, ahead
 from memorist.store.files import DiskFiles

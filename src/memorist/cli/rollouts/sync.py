@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from memorist.cli import show
 from memorist.cli.rollouts.group import settings_of
-from memorist.past_sessions import PastSessions, Plan, past_sessions
+from memorist.engine.past_sessions import PastSessions, Plan, past_sessions
 from memorist.rollouts.synced import Synced
 from memorist.rollouts.working import Done, Told
 

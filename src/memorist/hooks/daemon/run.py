@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist import __version__
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.errors import MemoristError
 from memorist.hook_settings import HooksSettings
 from memorist.hooks import wire

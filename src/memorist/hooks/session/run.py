@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from memorist.attended import Attended
-from memorist.engine import Memorist
+from memorist.engine.attended import Attended
+from memorist.engine.memorist import Memorist
 from memorist.errors import UnreadableSession
 from memorist.hooks.event import Client, HookEvent
 from memorist.hooks.shown import asked_for, opened, restored

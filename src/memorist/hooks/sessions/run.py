@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
 from memorist.hooks.event import Client, HookEvent
 from memorist.hooks.session.run import AgentSession
 

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
+from memorist.engine.session import Session
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.registry import codec
 from memorist.proxy.folder import folder_of
 from memorist.proxy.homes.run import Homes
 from memorist.proxy.lanes import Lane
 from memorist.proxy_settings import ProxySettings
-from memorist.session import Session
 
 FAILURES = 3
 """Failures in a row after which a conversation is left alone. Ours, as compaction's own limit."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.session import Session
+from memorist.engine.tenants import NAMED, Tenants
 from memorist.proxy.lanes import Lane
-from memorist.session import Session
 from memorist.session_memory.trigger import Host
 from memorist.store.layout import home_name
-from memorist.tenants import NAMED, Tenants
 
 
 class Homes:

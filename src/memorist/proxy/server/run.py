@@ -11,7 +11,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
 from memorist.listening import listen as open_socket
 from memorist.proxy.run import Proxy
@@ -19,7 +20,6 @@ from memorist.proxy.tenancy import HEADER, Tenancy, read_tokens
 from memorist.proxy.upstream.run import MOST_HEADER
 from memorist.proxy_settings import ProxySettings
 from memorist.safety.doors import LOOPBACK
-from memorist.tenants import Tenants
 
 BACKLOG = 500
 """Connections that may wait to be taken. Ours."""

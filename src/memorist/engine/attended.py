@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.beside import Beside
 from memorist.core.messages import Message, Origin
+from memorist.engine.beside import Beside
+from memorist.engine.journal import CLOSE_SECONDS, Entry, Journal
+from memorist.engine.past_shown import PastShown
 from memorist.errors import StoreError
 from memorist.formats.harness import typed_text
 from memorist.formats.recorded import Boundary, Head, RolledBack
-from memorist.journal import CLOSE_SECONDS, Entry, Journal
-from memorist.past_shown import PastShown
 from memorist.session_memory.sections import bodies
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout

@@ -11,11 +11,11 @@ from memorist.compaction.run import CompactionMeans, Compactor
 from memorist.compaction.texts import shipped
 from memorist.context.rollback import is_turn
 from memorist.core.messages import Message
+from memorist.engine.remembering import Heard, Named, World, memories_of
 from memorist.events import Event, ForkRan, HistoryReplaced, SessionClosed, SessionOpened, TurnsRolledBack
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary, Head, Measured, RolledBack, WorldRecord
 from memorist.ports import Model
-from memorist.remembering import Heard, Named, World, memories_of
 from memorist.session_memory.follow import Following
 from memorist.session_memory.prompt import Texts
 from memorist.session_memory.run import Means, SessionMemory

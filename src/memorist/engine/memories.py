@@ -11,6 +11,7 @@ from memorist.auto_memory.evidence import typed_words
 from memorist.auto_memory.extraction.run import Extraction
 from memorist.auto_memory.run import Written
 from memorist.core.messages import RECALLED, Message, Origin
+from memorist.engine.view import View
 from memorist.errors import StoreError
 from memorist.forks.spec import ParentCall
 from memorist.magic_docs.heard import Heard
@@ -18,7 +19,6 @@ from memorist.recall.choose import tools_used
 from memorist.recall.first_look.run import WAIT_SECONDS, FirstLook
 from memorist.recall.run import Recall
 from memorist.team.watch.run import Watcher
-from memorist.view import View
 
 LATE_SECONDS = 60.0
 """Longest wait at the end for a look after which something is to be remembered (AM-9's bound for every drain); then it is done without."""

@@ -8,10 +8,10 @@ from memorist.compaction.call import Call, Done
 from memorist.compaction.run import NO_USAGE
 from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import Message, Origin
+from memorist.engine.journal import Entry, Journal
+from memorist.engine.memories import Given
 from memorist.errors import NothingToDo
 from memorist.forks.spec import Receipt
-from memorist.journal import Entry, Journal
-from memorist.memories import Given
 from memorist.models.prices import Price
 from memorist.session_memory.follow import Following
 from memorist.session_memory.trigger import Due

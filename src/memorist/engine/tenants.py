@@ -24,13 +24,13 @@ import msgspec
 
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings, own_settings, shareable
-from memorist.engine import Memorist
+from memorist.engine.memorist import Memorist
+from memorist.engine.resting import Resting
+from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.models.choose import open_model
 from memorist.models.shared import ModelUse, SharedModel, SharedModels
 from memorist.ports import Clock, Model
-from memorist.resting import Resting
-from memorist.session import Session
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
 from memorist.store.layout import home_name

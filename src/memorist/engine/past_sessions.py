@@ -11,11 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.engine.past_state import PastState
 from memorist.errors import NothingToDo
 from memorist.forks.spec import Outcome, Receipt
 from memorist.models.choose import open_model
 from memorist.models.limits import RateNews, listen_to
-from memorist.past_state import PastState
 from memorist.ports import Clock, Files, Model
 from memorist.rollouts.artefacts import read_back
 from memorist.rollouts.consolidation.run import Consolidation, ConsolidationMeans, consolidate_folder

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from memorist.compaction.breaks import Break, Sent, detect, sent
 from memorist.core.messages import JsonObject, Usage
-from memorist.host_history import as_sent
+from memorist.engine.host_history import as_sent
 
 
 class CacheWatch:

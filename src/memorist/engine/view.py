@@ -15,14 +15,14 @@ from memorist.compaction.marks import host_marks, mark
 from memorist.compaction.recorded import found
 from memorist.compaction.run import Compactor
 from memorist.core.messages import JsonObject, Message, Origin, ToolResult
+from memorist.engine.host_history import WINDOW, Entry, HostHistory, News
+from memorist.engine.window import TakenBack, Window
 from memorist.errors import StoreError
 from memorist.formats import memorist_jsonl
-from memorist.host_history import WINDOW, Entry, HostHistory, News
 from memorist.ports import Files
 from memorist.store.files import discard
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
-from memorist.window import TakenBack, Window
 
 SENT_SECONDS = 0.02
 """After it a host has sent the request that it was given, and waits. Ours: half a megabyte takes some milliseconds; a model takes a second."""

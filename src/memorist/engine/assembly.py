@@ -32,6 +32,7 @@ from memorist.context.watched.run import WatchedFiles
 from memorist.context.world import NOTHING, WorldState, advance, as_messages, known, rebuild
 from memorist.context.world import Section as WorldSection
 from memorist.core.messages import SKILL_BODY, JsonObject, Message, Origin
+from memorist.engine.view import View
 from memorist.formats import memorist_jsonl
 from memorist.formats.recorded import WorldRecord
 from memorist.ports import Files
@@ -42,7 +43,6 @@ from memorist.skills.section import catalogue_section
 from memorist.skills.settings import SkillsSettings
 from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
-from memorist.view import View
 
 INDEX = "auto memory"
 """Source of the piece that holds the index of the project's memory."""

@@ -12,6 +12,7 @@ from memorist.context.assemble import REMINDER
 from memorist.context.scaffold import row, wrap
 from memorist.context.settings import Family
 from memorist.core.messages import PAST, Message, Origin, Text
+from memorist.engine.view import View as Window
 from memorist.errors import StoreError
 from memorist.ports import Clock, Files
 from memorist.prompts.load import load
@@ -27,7 +28,6 @@ from memorist.rollouts.sources.run import Place, find, repository
 from memorist.store.layout import Layout
 from memorist.store.rollouts import count_uses, keep_threads, kept, threads
 from memorist.store.state import State
-from memorist.view import View as Window
 
 
 class PastMeans(Struct, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from memorist.auto_memory.extraction.run import Extraction, ExtractionMeans
 from memorist.auto_memory.run import AutoMemory
+from memorist.engine.memories import Memories
 from memorist.events import Event, Listener
 from memorist.flags.run import Flags
 from memorist.forks.governor import Governor
 from memorist.forks.spec import Receipt
-from memorist.memories import Memories
 from memorist.ports import Clock, Files, Model
 from memorist.recall.first_look.run import FirstLook
 from memorist.recall.run import Recall, RecallMeans

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memorist.assembly import Assembly
 from memorist.context.host import HostContext
 from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message, Origin
-from memorist.dreaming import Beneath, dream_of
+from memorist.engine.assembly import Assembly
+from memorist.engine.dreaming import Beneath, dream_of
+from memorist.engine.journal import Journal
+from memorist.engine.past_shown import PastShown
+from memorist.engine.view import View
 from memorist.forks.spec import ParentCall
-from memorist.journal import Journal
 from memorist.magic_docs.place.run import Ground, docs_texts
 from memorist.magic_docs.registered.run import Registered
 from memorist.magic_docs.run import DocsMeans, MagicDocs
-from memorist.past_shown import PastShown
 from memorist.store.layout import Layout
-from memorist.view import View
 
 
 class Beside:

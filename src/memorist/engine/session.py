@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from memorist.beside import Beside
-from memorist.cache_watch import CacheWatch
 from memorist.compaction.call import Call, Done
 from memorist.compaction.provider import ProviderSummary
 from memorist.compaction.result import Strategy
@@ -16,24 +14,26 @@ from memorist.context.host import HostContext
 from memorist.context.piece import Piece
 from memorist.core.messages import JsonObject, Message
 from memorist.core.tokens import family_factor
+from memorist.engine.beside import Beside
+from memorist.engine.cache_watch import CacheWatch
+from memorist.engine.fetching import fetch_tool
+from memorist.engine.host_history import HostHistory, as_sent, sound
+from memorist.engine.journal import Journal
+from memorist.engine.model_limits import OUTPUT_LIMITS, limits_of, price_for
+from memorist.engine.provider_edits import ProviderEdits
+from memorist.engine.view import SENT_SECONDS, View
+from memorist.engine.window import Window
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
-from memorist.fetching import fetch_tool
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.recorded import Boundary
 from memorist.formats.registry import codec
-from memorist.host_history import HostHistory, as_sent, sound
-from memorist.journal import Journal
-from memorist.model_limits import OUTPUT_LIMITS, limits_of, price_for
 from memorist.models.prices import Price
 from memorist.ports import Request
-from memorist.provider_edits import ProviderEdits
 from memorist.session_memory.follow import Following
 from memorist.session_memory.run import SessionMemory
 from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
-from memorist.view import SENT_SECONDS, View
-from memorist.window import Window
 
 
 class Session:

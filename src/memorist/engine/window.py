@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from memorist.context.rollback import is_turn
 from memorist.core.messages import WORLD_CHANGE, Message
+from memorist.engine.host_history import WINDOW, Entry, HostHistory
 from memorist.formats.codec import Codec
-from memorist.host_history import WINDOW, Entry, HostHistory
 
 
 class Shown(Struct, frozen=True):

@@ -22,29 +22,29 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from memorist.assembly import Assembly, AssemblyMeans
-from memorist.attended import Attended
 from memorist.auto_memory.opening.run import open_memory
 from memorist.auto_memory.place.run import memory_layout
 from memorist.auto_memory.run import AutoMemory
-from memorist.background import ended, start_worker
-from memorist.beside import Beside
 from memorist.clock import SystemClock
 from memorist.configuration import load_settings, with_project
 from memorist.context.host import HostContext
 from memorist.context.run import Outside
 from memorist.core.recent import Recent
+from memorist.engine.assembly import Assembly, AssemblyMeans
+from memorist.engine.attended import Attended
+from memorist.engine.background import ended, start_worker
+from memorist.engine.beside import Beside
+from memorist.engine.journal import Journal
+from memorist.engine.past_shown import PastMeans, PastShown
+from memorist.engine.playback import Playback
+from memorist.engine.remembering import Named, World
+from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.events import Listener
 from memorist.flags.run import Flags, Source, file_source
-from memorist.journal import Journal
 from memorist.models.choose import open_model
 from memorist.models.limits import RateNews, listen_to
-from memorist.past_shown import PastMeans, PastShown
-from memorist.playback import Playback
 from memorist.ports import Clock, Files, Model
-from memorist.remembering import Named, World
-from memorist.session import Session
 from memorist.session_memory.run import load_texts
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
