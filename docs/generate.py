@@ -137,6 +137,19 @@ def _type_of(schema: dict[str, Any]) -> str:
     return f"{schema['type']}, {bounds}"
 
 
+def parts_of(source: Path, order: list[str]) -> list[str]:
+    """One row for each part of the sources, the highest first, as the test of the architecture has them in order."""
+    rows = ["| part | what it is |", "|---|---|"]
+    for part in reversed(order):
+        at = source / part
+        file = at / "__init__.py" if at.is_dir() else at.with_suffix(".py")
+        if "/" in part or part == "__main__":
+            continue
+        told = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")[0]
+        rows.append(f"| `{part}{'/' if at.is_dir() else '.py'}` | {' '.join(told.split())} |")
+    return rows
+
+
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
@@ -146,6 +159,8 @@ def generated() -> dict[Path, str]:
         "context-compared": "\n".join(compared(DOCS.parent / "tests" / "clients" / "compared.toml")) + "\n",
         "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
     }
+    order = runpy.run_path(str(DOCS.parent / "tests" / "test_architecture.py"))["ORDER"]
+    parts["start-here"] = "\n".join(parts_of(DOCS.parent / "src" / "memorist", order)) + "\n"
     parts["plugs/mcp"] = "\n".join(tools_of(TOOLS)) + "\n"
     texts = {}
     for name, body in parts.items():

@@ -120,8 +120,8 @@ async def test_a_document_of_this_repository_is_kept(tmp_path: Path) -> None:
     """The page where readers begin, as a Magic Doc: read in a turn, put right at its end by an edit of that one file, shared with the parent's cache."""
     page = (Path(__file__).parents[2] / "docs" / "start-here.md").read_text("utf-8")
     project = tmp_path.resolve() / "memorist"
-    (project / "src" / "memorist").mkdir(parents=True)
-    (project / "src" / "memorist" / "engine.py").write_text("", "utf-8")
+    (project / "src" / "memorist" / "engine").mkdir(parents=True)
+    (project / "src" / "memorist" / "engine" / "memorist.py").write_text("", "utf-8")
     document = project / "start-here.md"
     document.write_text(
         page.replace("# Start here", "# MAGIC DOC: Start here\n*For somebody who reads the code for the first time.*", 1), "utf-8"
@@ -129,12 +129,12 @@ async def test_a_document_of_this_repository_is_kept(tmp_path: Path) -> None:
     document.chmod(0o644)
     before = document.read_text("utf-8")
     line = "A host's request comes to `Session.prepare`"
-    host = Host(project, lambda task: edit(document, line, f"Sessions are opened in `src/memorist/engine.py`. {line}"))
+    host = Host(project, lambda task: edit(document, line, f"Sessions are opened in `src/memorist/engine/memorist.py`. {line}"))
     session = await host.open()
-    await host.turn(session, "Where are sessions opened?", document, project / "src" / "memorist" / "engine.py")
+    await host.turn(session, "Where are sessions opened?", document, project / "src" / "memorist" / "engine" / "memorist.py")
     await session.close()
 
-    assert document.read_text("utf-8") == before.replace(line, f"Sessions are opened in `src/memorist/engine.py`. {line}")
+    assert document.read_text("utf-8") == before.replace(line, f"Sessions are opened in `src/memorist/engine/memorist.py`. {line}")
     assert document.stat().st_mode & 0o777 == 0o644
     assert [event.title for event in host.of(MagicDocUpdated)] == ["Start here"]
     (receipt,) = kept(session)
