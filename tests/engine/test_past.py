@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist import engine as engine_module
 from memorist.context.host import HostContext
 from memorist.context.prefix import Prefix
 from memorist.context.settings import ContextSettings
+from memorist.engine import memorist as engine_module
 from memorist.engine.background import START_SECONDS, ended, start_worker
 from memorist.engine.memorist import Memorist
 from memorist.engine.past_sessions import past_sessions

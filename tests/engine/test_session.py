@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import stat
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from memorist.session_memory.run import Cursor
 from memorist.session_memory.sections import STRUCTURAL_MARK, bodies
 from memorist.session_memory.trigger import Host
 from memorist.settings import Settings
-from memorist.store.files import DiskFiles
 from memorist.testing.clock import FrozenClock
 from memorist.testing.scripted import ScriptedModel
 from memorist.testing.steps import Call, Hang, Many, Say, Step
@@ -381,31 +379,6 @@ async def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
         await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
 
         assert "Half ? an emoji." in await session.summarise()
-
-
-class Watched(DiskFiles):
-    """A disk that keeps in mind which threads wrote."""
-
-    def __init__(self) -> None:
-        super().__init__(durable=False)
-        self.wrote: list[tuple[str, int]] = []
-
-    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
-        self.wrote.append((path.name, threading.get_ident()))
-        super().write(path, data, expect=expect)
-
-
-@pytest.mark.covers("SM-8")
-async def test_the_loop_does_not_wait_for_the_disk_when_notes_are_written(tmp_path: Path) -> None:
-    """A server's other sessions go on meanwhile: notes and cursor are written by another thread."""
-    files = Watched()
-    async with Memorist(model="structural", home=tmp_path, settings=Settings(), files=files) as engine:
-        session = await engine.open("s")
-        await session.prepare({"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": PAGE}]})
-        await session.summarise()
-
-    assert {name for name, _ in files.wrote} >= {"summary.md", "cursor.json"}
-    assert threading.get_ident() not in {thread for _, thread in files.wrote}
 
 
 @pytest.mark.covers("SM-13")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memorist import engine as engine_module
+from memorist.engine import memorist as engine_module
 from memorist.engine.memorist import Memorist
 from memorist.engine.past_sessions import past_sessions
 from memorist.ports import Request

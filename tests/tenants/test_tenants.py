@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist import tenants as tenants_module
 from memorist.clock import SystemClock
+from memorist.engine import tenants as tenants_module
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable
 from functools import lru_cache
@@ -169,24 +168,24 @@ class SessionMemory:
         before = self._ready()
         if self._means.model is not None:
             receipt = await self._ran(self._means.model, self._spec(self._means.model, before, due, parent, asked=asked))
-            if receipt.outcome is not Outcome.BLOCKED and await self._accept(before, receipt, due, upto):
+            if receipt.outcome is not Outcome.BLOCKED and self._accept(before, receipt, due, upto):
                 return
             before = self._read() or before
-        await self._derive(before, due, upto)
+        self._derive(before, due, upto)
 
     def _ready(self) -> str:
         """The notes, made from the template if there are none: exclusively, 0600 in a folder of 0700."""
         self._means.files.create(self._layout.notes, self._texts.template.encode())
         return self._read() or self._texts.template
 
-    async def _derive(self, before: str, due: Due, upto: str) -> None:
+    def _derive(self, before: str, due: Due, upto: str) -> None:
         derived = self._derived()
         for _ in range(CONFLICTS):
             if before != self._composed:
                 self._written = written_parts(before, self._texts.template)
             text = _without_secrets(with_derived(self._texts.template, self._written, derived))
             try:
-                await self._write(text, before)
+                self._write(text, before)
                 break
             except WriteConflict:
                 # Somebody edited the notes meanwhile, the user for one; what they wrote is kept.
@@ -194,16 +193,15 @@ class SessionMemory:
         else:
             raise WriteConflict(f"{self._layout.notes} keeps changing; the notes are updated the next time")
         self._composed = text
-        await self._advance(due, upto, "structural", text)
+        self._advance(due, upto, "structural", text)
 
     def _derived(self) -> dict[str, str]:
         settings = self._means.settings()
         return render(self._following.ledger, NotesBudget(total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens))
 
-    async def _write(self, text: str, before: str) -> None:
-        if text != before:
-            # The disk may take its time; the loop has other sessions to serve.
-            await asyncio.to_thread(self._means.files.write, self._layout.notes, _bytes(text), expect=_bytes(before))
+    def _write(self, text: str, before: str) -> None:
+        if text != before:  # not in a thread: one that a close leaves behind would write on for a session that is let go
+            self._means.files.write(self._layout.notes, _bytes(text), expect=_bytes(before))
 
     def _spec(self, model: Model, before: str, due: Due, parent: ParentCall | None, *, asked: bool) -> ForkSpec:
         path = self._layout.notes
@@ -234,24 +232,24 @@ class SessionMemory:
         newest = [(message.role, _spoken(message)) for message in self._following.newest]
         return redact(digest(self._derived(), [pair for pair in newest if pair[1]])).text
 
-    async def _accept(self, before: str, receipt: Receipt, due: Due, upto: str) -> bool:
+    def _accept(self, before: str, receipt: Receipt, due: Due, upto: str) -> bool:
         """Check what the model made; True when the notes are up to date by it."""
         after = self._read() or ""
         checked = mend(before, after, self._texts.template)
         text = _without_secrets(checked.text)
-        await self._write(text, after)
+        self._write(text, after)
         if receipt.outcome is not Outcome.CHANGED or checked.rolled_back or text == before:
             why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
             self._means.tell(NotesFailed(why, receipt.outcome.value))
             return False
-        await self._advance(due, upto, "model", text, checked.repairs)
+        self._advance(due, upto, "model", text, checked.repairs)
         return True
 
-    async def _advance(self, due: Due, upto: str, way: Way, text: str, repairs: tuple[str, ...] = ()) -> None:
+    def _advance(self, due: Due, upto: str, way: Way, text: str, repairs: tuple[str, ...] = ()) -> None:
         self._updates += 1
         self.way = way
         cursor = Cursor(message=upto, tokens=due.tokens, updates=self._updates, at=self._means.clock.now(), way=way)
-        await asyncio.to_thread(self._means.files.write, self._layout.cursor, msgspec.json.encode(cursor))
+        self._means.files.write(self._layout.cursor, msgspec.json.encode(cursor))
         newest = self._following.newest
         line = newest[-1].line if newest else 0
         self._means.tell(NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text(text), repairs))
