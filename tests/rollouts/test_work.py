@@ -18,6 +18,7 @@ from memorist.rollouts.working import Done, Stages, Told, Waits
 from memorist.store.claims import Terms
 from memorist.store.jobs import exhausted, failures, jobs
 from memorist.store.rollouts import keep_threads, kept
+from memorist.store.state import State
 from rollouts.stages import Scripted, means
 from store.claiming import DAY, NOW, claim, opened, thread
 
@@ -189,6 +190,27 @@ async def test_what_a_killed_process_of_this_machine_held_is_begun_again_at_once
 
     assert sorted(outcomes(told)) == [("elsewhere", "running"), ("global", "consolidated"), ("held", "running"), ("killed", "kept")]
     assert [(each.key, "no sign of life" in each.reason) for each in failures(state)] == [("killed", True)]
+
+
+class Shared:
+    """A state that machines share: what SQLite's does, without being a file of this machine."""
+
+    def __init__(self, state: State) -> None:
+        self.read, self.change, self.change_each = state.read, state.change, state.change_each
+        self.transaction, self.now, self.close = state.transaction, state.now, state.close
+
+
+@pytest.mark.covers("RO-2", "RO-10")
+async def test_in_a_database_that_machines_share_a_name_proves_no_death(tmp_path: Path) -> None:
+    """Two machines may have one name: a number that is nobody's here may be somebody's there, so the lease is waited for."""
+    state, _ = opened(tmp_path)
+    told: list[Told] = []
+    keep_threads(state, [thread("held")])
+    claim(state, "held", worker=f"{platform.node() or 'host'}:{number_of_nobody()}:abc.0", terms=Terms(running=9))
+    await one_round(means(Shared(state), Scripted(state), told, RolloutsSettings(running=9)), "worker")
+
+    assert ("held", "running") in outcomes(told)
+    assert failures(state) == []
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from memorist.store.jobs import (
     renew,
 )
 from memorist.store.rollouts import prune, standings
-from memorist.store.state import State
+from memorist.store.state import SqliteState, State
 from memorist.store.thread import Thread
 
 POLL_SECONDS = 60.0
@@ -123,7 +123,9 @@ async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None,
 async def one_round(means: Means, worker: str, *, at_once: int | None = None) -> None:
     """Extract what is eligible, as many at a time as may run, and then consolidate. Raises StoreError."""
     means.look()
-    end_leases(means.state, is_dead)
+    if isinstance(means.state, SqliteState):
+        # A file is one machine's. Machines that share a database may share a name too, and would end each other's leases for ever.
+        end_leases(means.state, is_dead)
     prune(means.state, means.settings.unused_days)
     waiting = deque(eligible_threads(means))
 
