@@ -1,4 +1,4 @@
-"""The system's clock behind the Clock port."""
+"""The system clock, which implements the `Clock` port."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
+        """Seconds from an arbitrary start that never go back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for a number of seconds."""
         await asyncio.sleep(seconds)

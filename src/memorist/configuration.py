@@ -1,7 +1,8 @@
-"""Reading the settings files: the user's in the home folder, the project's in `.memorist/config.toml`.
+"""Loading settings files: the user's in the home folder, the project's in `.memorist/config.toml`.
 
-The project's is that of the folder itself, else of the nearest one above it up to the root of the checkout. Where the user's own file lies there, as in
-a home folder that somebody works in, it is no project's.
+The project's file is that of the folder itself, otherwise of the nearest folder above it up to the
+root of the checkout. The user's own file never counts as a project's, even when the user works in
+the home folder.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ PROJECT_FILE = Path(".memorist") / "config.toml"
 def load_settings(
     environment: Mapping[str, str], *, home: Path | None = None, project: Path | None = None, caller: dict[str, Any] | None = None
 ) -> Resolved:
-    """The settings in force: defaults, user's file, project's file, environment, caller; later ones win.
+    """The effective settings: defaults, user's file, project's file, environment, caller; later
+    ones win.
 
-    The home folder itself comes from the caller, the environment, or the default. Raises SettingsError for a file that is no TOML, an
-    unknown key or a bad value.
+    The home folder itself comes from the caller, the environment, or the default. Raises
+    SettingsError for invalid TOML, an unknown key or a bad value.
     """
     from_environment = environment_layer(environment)
     from_caller = Layer("caller", dict(caller or {}))
@@ -41,7 +43,9 @@ def load_settings(
 
 
 def project_file(folder: Path, own: Path) -> Path | None:
-    """The settings file of the project that the folder is part of; None where there is none. `own` is the user's."""
+    """The settings file of the project that contains the folder; None when there is none.
+    `user_file` is the user's own.
+    """
     above = (folder, *folder.parents)
     root = next((at for at, each in enumerate(above) if _mark(each / ".git")), 0)
     files = (each / PROJECT_FILE for each in above[: root + 1])
@@ -49,7 +53,7 @@ def project_file(folder: Path, own: Path) -> Path | None:
 
 
 def _mark(path: Path) -> tuple[int, int] | None:
-    """What tells a file from every other; None where there is none that can be looked at."""
+    """Device and inode, which identify a file; None when it cannot be read."""
     try:
         found = path.stat()
     except (OSError, ValueError):
@@ -58,7 +62,8 @@ def _mark(path: Path) -> tuple[int, int] | None:
 
 
 def with_project(settings: Settings, environment: Mapping[str, str], project: str) -> Settings:
-    """The settings with what the project's file says, for a session that works there; a project that is no absolute path has none.
+    """The settings overlaid with those of the project's file, for a session in that project; a
+    relative project path has none.
 
     Raises SettingsError as `load_settings` does.
     """
@@ -70,7 +75,9 @@ def with_project(settings: Settings, environment: Mapping[str, str], project: st
 
 
 def shareable(settings: Settings) -> Settings:
-    """Settings that all tenants may share. Raises SettingsError for those that would lead them into one place."""
+    """Return settings that all tenants may share. Raises SettingsError for those that would make
+    tenants share data.
+    """
     if settings.state != "sqlite":
         raise SettingsError(
             'tenants would share past sessions in one state database; set state = "sqlite", or another one in each tenant\'s config.toml'
@@ -81,10 +88,10 @@ def shareable(settings: Settings) -> Settings:
 
 
 def own_settings(shared: Settings, home: Path) -> Settings:
-    """The settings of one home among many: what its own file says goes before what they share. A user's folders are looked for in the home
-    itself, and no model reads outside of it.
+    """The settings of one tenant's home: its own file overrides the shared settings.
 
-    Raises SettingsError as `load_settings` does.
+    The user's folders are looked up inside the home, and no model reads outside of it. Raises
+    SettingsError as `load_settings` does.
     """
     own = _file_layer(home / "config.toml", project=False)
     found = shared if own is None else resolve([Layer("the shared settings", msgspec.to_builtins(shared)), own]).settings

@@ -1,30 +1,30 @@
-"""Every exception memorist raises on purpose, as one tree sorted by what the caller can do.
+"""The exceptions that memorist raises on purpose, as one tree sorted by what the caller can do.
 
-    MemoristError                  catch this to catch all of ours
+    MemoristError                  catch this to catch every one
     ├── UsageError                 the call is wrong: correct it (exit status 2)
     │   ├── SettingsError          a setting is unknown or has a bad value
-    │   └── ModelNameError         the model string cannot be understood, or its extra is not installed
+    │   └── ModelNameError         the model string is invalid, or its extra is not installed
     ├── InputError                 a file or value from outside cannot be used: give another
     │   ├── UnreadableSession      no recorded session in that file
     │   └── FormatError            a request or reply is not of the format it claims
-    ├── StoreError                 the disk or the database refused: free space, mend permissions, try again
+    ├── StoreError                 the disk or the database failed: free space, fix permissions, retry
     │   ├── WriteConflict          the file changed since it was read: read it again
-    │   └── DamagedIndex           the index of recall cannot be read: sync again, which makes it anew
-    ├── ModelError                 a model call failed; nothing of ours changed
-    │   ├── ModelUnavailable       it failed after all retries (rate limit, overload, connection): try later
-    │   │   └── BudgetSpent        nothing was sent: the caps on spending or a provider's limits allow it another time
+    │   └── DamagedIndex           the recall index cannot be read: sync again, which rebuilds it
+    ├── ModelError                 a model call failed; no data of memorist changed
+    │   ├── ModelUnavailable       it failed after all retries (rate limit, overload): try later
+    │   │   └── BudgetSpent        nothing was sent: a spending cap or rate limit forbids it now
     │   ├── ModelTimeout           the time limit passed
-    │   ├── ModelRefused           the provider will not take this request: correct it
-    │   └── ContextTooLong         the request is larger than the model's window: send less
-    ├── RemoteError                where a team keeps its memories could not be used; nothing here is lost
+    │   ├── ModelRefused           the provider rejects this request: correct it
+    │   └── ContextTooLong         the request exceeds the context window: send less
+    ├── RemoteError                a team's remote could not be used; nothing local is lost
     │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later
-    │   ├── RemoteMoved            somebody changed the same there meanwhile: pull, and try again
-    │   └── RemoteRefused          it does not take this: correct it
-    │       └── RemoteWentBack     it shows an older state than before: a person decides
-    └── NothingToDo                what was asked has no object: an empty conversation, no notes
+    │   ├── RemoteChanged          another writer changed the same memory: pull, and retry
+    │   └── RemoteRefused          it rejects this: correct it
+    │       └── RemoteRolledBack   it shows an older state than before: the user decides
+    └── NothingToDo                nothing to work on: an empty conversation, no notes
 
-Outcomes that are part of normal work (a denied tool call, a skipped line, a fork that changed nothing) are values, not exceptions.
-Each message is one sentence for the person who reads it, and says what to do.
+Outcomes of normal work (a denied tool call, a skipped line, a fork that changed nothing) are values,
+not exceptions. Each message is one sentence for the user and says what to do.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModelNameError(UsageError):
 
 
 class InputError(MemoristError):
-    """Something given from outside cannot be used."""
+    """Something passed in from outside cannot be used."""
 
 
 class UnreadableSession(InputError):
@@ -63,11 +63,13 @@ class StoreError(MemoristError):
 
 
 class WriteConflict(StoreError):
-    """The file is no longer as it was when it was read; nothing was written."""
+    """The file changed since it was read; nothing was written."""
 
 
 class DamagedIndex(StoreError):
-    """The index of recall is no sound database any more; nothing is lost, since it is made from what it indexes."""
+    """The recall index is no valid database any more; nothing is lost, because it is rebuilt from
+    the files it indexes.
+    """
 
 
 class ModelError(MemoristError):
@@ -75,11 +77,12 @@ class ModelError(MemoristError):
 
 
 class ModelUnavailable(ModelError):
-    """The model could not be reached, or kept refusing for a while, until the retries were used up."""
+    """The model could not be reached, or kept failing, until the retries were used up."""
 
 
 class BudgetSpent(ModelUnavailable):
-    """Nothing was sent: the caps on spending, or the limits that a provider named, do not allow it now."""
+    """Nothing was sent: the spending caps, or limits that a provider reported, do not allow it now.
+    """
 
 
 class ModelTimeout(ModelError):
@@ -87,7 +90,7 @@ class ModelTimeout(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The provider does not take this request (bad key, bad parameter); repeating it does not help."""
+    """The provider rejects this request (bad key, bad parameter); repeating it does not help."""
 
 
 class ContextTooLong(ModelError):
@@ -95,24 +98,26 @@ class ContextTooLong(ModelError):
 
 
 class RemoteError(MemoristError):
-    """The place where a team keeps its memories could not be used."""
+    """The remote that holds a team's memories could not be used."""
 
 
 class RemoteUnavailable(RemoteError):
-    """It cannot be reached, or kept refusing for a while, until the retries were used up."""
+    """The remote cannot be reached, or kept failing, until the retries were used up."""
 
 
 class RemoteMoved(RemoteError):
-    """Somebody changed the same memory there meanwhile; nothing was written."""
+    """Another writer changed the same memory on the remote meanwhile; nothing was written."""
 
 
 class RemoteRefused(RemoteError):
-    """It does not take or give this; repeating it does not help."""
+    """The remote rejects this; repeating it does not help."""
 
 
 class RemoteWentBack(RemoteRefused):
-    """It shows an older state than it had shown before: an old copy was put in its place, or its answers are not its own."""
+    """The remote shows an older state than before: an old copy was restored, or its answers are not
+    its own.
+    """
 
 
 class NothingToDo(MemoristError):
-    """The thing asked for has no object: an empty conversation, a session without notes."""
+    """The operation has no object: an empty conversation, a session without notes."""

@@ -1,4 +1,6 @@
-"""What happened in a session, as typed values. The engine writes each as one line of `events.jsonl`; a host may listen as well."""
+"""What happened in a session, as typed values. The engine writes each as one line of
+`events.jsonl`; a host may subscribe as well.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ Way = Literal["structural", "model"]
 
 
 class SessionOpened(Struct, frozen=True, tag="session_opened"):
-    """A session began, or was taken up again with `messages` messages already in its transcript."""
+    """A session began, or was resumed with `messages` messages already in its transcript."""
 
     session: str
     format: str
@@ -21,14 +23,14 @@ class SessionOpened(Struct, frozen=True, tag="session_opened"):
 
 
 class NotesUpdated(Struct, frozen=True, tag="notes_updated"):
-    """Session memory was brought up to date."""
+    """Session memory was updated."""
 
     message: str
     """Id of the newest message the notes cover."""
     line: int
     """Its line in the recorded file, 0 outside a replay."""
     tokens: int
-    """Size of the context then."""
+    """Size of the context at that time."""
     why: str
     way: Way
     notes_tokens: int
@@ -36,7 +38,7 @@ class NotesUpdated(Struct, frozen=True, tag="notes_updated"):
 
 
 class NotesFailed(Struct, frozen=True, tag="notes_failed"):
-    """A model could not update the notes; what took its place is in the event that follows."""
+    """A model could not update the notes; the event that follows says what replaced its work."""
 
     why: str
     outcome: str
@@ -62,7 +64,7 @@ class HistoryReplaced(Struct, frozen=True, tag="history_replaced"):
 
 
 class TurnsRolledBack(Struct, frozen=True, tag="turns_rolled_back"):
-    """The user took turns back."""
+    """The user rolled turns back."""
 
     turns: int
     messages: int
@@ -70,13 +72,13 @@ class TurnsRolledBack(Struct, frozen=True, tag="turns_rolled_back"):
 
 
 class FileRead(Struct, frozen=True, tag="file_read"):
-    """The host told that a file was read into the conversation."""
+    """The host reported that a file was read into the conversation."""
 
     path: str
 
 
 class ConversationCompacted(Struct, frozen=True, tag="conversation_compacted"):
-    """memorist made the conversation smaller."""
+    """memorist compacted the conversation."""
 
     strategy: str
     trigger: str
@@ -87,18 +89,18 @@ class ConversationCompacted(Struct, frozen=True, tag="conversation_compacted"):
     """Messages or results that are no longer shown in full."""
     restored: int
     seconds: float = 0.0
-    """How long it took, the model's answer included; 0 for what the provider did by itself."""
+    """Duration, including the model call; 0 for what the provider did by itself."""
 
 
 class CompactionFailed(Struct, frozen=True, tag="compaction_failed"):
-    """A compaction was due or asked for and came to nothing; the conversation is as it was."""
+    """A compaction was due or requested but not carried out; the conversation is unchanged."""
 
     strategy: str
     why: str
 
 
 class ResultsStored(Struct, frozen=True, tag="results_stored"):
-    """Large tool results went to disk; each can be fetched back by its id."""
+    """Large tool results were written to disk; each can be fetched by its id."""
 
     ids: tuple[str, ...]
     tokens: int
@@ -113,7 +115,7 @@ class CacheBroke(Struct, frozen=True, tag="cache_broke"):
 
 
 class MemoryChanged(Struct, frozen=True, tag="memory_changed"):
-    """Memories were written or forgotten. `change` is the id in the folder's history."""
+    """Memories were written or deleted. `change` is the id in the folder's history."""
 
     change: str
     actor: str
@@ -122,8 +124,10 @@ class MemoryChanged(Struct, frozen=True, tag="memory_changed"):
 
 
 class TeamSynced(Struct, frozen=True, kw_only=True, tag="team_synced"):
-    """A team's memories were brought in line with its remote: names that came (or were deleted here), went (or were deleted there), are kept beside
-    another, and were not taken.
+    """A team's memories were synchronised with its remote.
+
+    `taken` are names received (or deleted here), `sent` names uploaded (or deleted there), `beside`
+    names kept as a second copy next to a conflicting one, `waiting` names that were not accepted.
     """
 
     remote: str
@@ -132,7 +136,7 @@ class TeamSynced(Struct, frozen=True, kw_only=True, tag="team_synced"):
     beside: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     seconds: float = 0.0
-    """How long it took."""
+    """Duration."""
 
 
 class TeamFailed(Struct, frozen=True, tag="team_failed"):
@@ -143,7 +147,8 @@ class TeamFailed(Struct, frozen=True, tag="team_failed"):
 
 
 class MemoryWaits(Struct, frozen=True, tag="memory_waits"):
-    """A change of memory is doubtful, or the policy is review: it waits in the inbox for the person."""
+    """A memory change is doubtful, or the policy is `review`: it waits in the inbox for the user.
+    """
 
     proposal: str
     path: str
@@ -151,7 +156,7 @@ class MemoryWaits(Struct, frozen=True, tag="memory_waits"):
 
 
 class MemoryRefused(Struct, frozen=True, tag="memory_refused"):
-    """Something was not remembered, and why."""
+    """Something was not stored as a memory, and why."""
 
     path: str
     reasons: tuple[str, ...]
@@ -163,27 +168,29 @@ class MemoryRecalled(Struct, frozen=True, tag="memory_recalled"):
     paths: tuple[str, ...]
     tokens: int
     why: str
-    """`index` at the start of a session and after a compaction, else what they were found by."""
+    """`index` at the start of a session and after a compaction, otherwise how they were found."""
     seconds: float = 0.0
-    """How long finding and choosing took."""
+    """Time taken to find and choose them."""
 
 
 class ExtractionFailed(Struct, frozen=True, tag="extraction_failed"):
-    """A model could not extract memories; the cursor stays, and the next run sees the same messages again."""
+    """A model could not extract memories; the cursor is not moved, so the next run reads the same
+    messages again.
+    """
 
     why: str
     outcome: str
 
 
 class MagicDocFound(Struct, frozen=True, tag="magic_doc_found"):
-    """A Magic Doc was read, and is kept up to date from now on."""
+    """A Magic Doc was read and is tracked from now on."""
 
     path: str
     title: str
 
 
 class MagicDocUpdated(Struct, frozen=True, tag="magic_doc_updated"):
-    """A Magic Doc was brought up to date. Sizes in bytes."""
+    """A Magic Doc was updated. Sizes in bytes."""
 
     path: str
     title: str
@@ -192,14 +199,14 @@ class MagicDocUpdated(Struct, frozen=True, tag="magic_doc_updated"):
 
 
 class MagicDocLeft(Struct, frozen=True, tag="magic_doc_left"):
-    """A Magic Doc stays as it is, and why; an empty path stands for all of them."""
+    """A Magic Doc was not changed, and why; an empty path stands for all of them."""
 
     path: str
     reasons: tuple[str, ...]
 
 
 class MagicDocForgotten(Struct, frozen=True, tag="magic_doc_forgotten"):
-    """A Magic Doc is gone or has no header any more, and is no longer kept up to date."""
+    """A Magic Doc was deleted or lost its header, and is no longer tracked."""
 
     path: str
     why: str
@@ -213,19 +220,24 @@ class Dreamed(Struct, frozen=True, tag="dreamed"):
     way: Way
     what: str
     waiting: int
-    """Questions that it put into the inbox."""
+    """Questions that it added to the inbox."""
     seconds: float = 0.0
-    """How long it took, the model's answer included."""
+    """Duration, including the model call."""
 
 
 class DreamFailed(Struct, frozen=True, tag="dream_failed"):
-    """A consolidation did not come to its end; the time of the last one stands, and what it had not written is as it was."""
+    """A consolidation did not finish; the time of the last one is unchanged, and so is everything
+    it had not yet written.
+    """
 
     why: str
 
 
 class AdapterFailed(Struct, frozen=True, tag="adapter_failed"):
-    """memorist failed at a point where a plug calls it, and the host went on without. Told to the listener; no session may be open to write it down."""
+    """memorist failed at a point where an adapter calls it, and the host continued without it.
+
+    Only the listener receives it, because no session may be open to record it.
+    """
 
     session: str
     point: str
@@ -269,11 +281,11 @@ Event = (
 )
 
 Listener = Callable[[Event], None]
-"""Is told of every event after it was written. Must not block."""
+"""Receives every event after it was written. Must not block."""
 
 
 class Stamped(Struct, frozen=True):
-    """An event with its time (seconds since the epoch, UTC), as it stands in the event log."""
+    """An event with its time (seconds since the epoch, UTC), as stored in the event log."""
 
     at: float
     event: Event

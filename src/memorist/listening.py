@@ -1,4 +1,4 @@
-"""A socket to serve on."""
+"""Opening a listening socket."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from memorist.errors import StoreError
 
 
 def listen(host: str, port: int, waiting: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one, and `waiting` connections may wait to be taken. Raises StoreError where it cannot be had."""
+    """Open a listening TCP socket; port 0 takes a free one.
+
+    `backlog` is the number of connections that may wait to be accepted. Raises StoreError when the
+    address cannot be bound.
+    """
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,7 +1,8 @@
-"""What memorist needs from the world, as small protocols; `memorist.testing` ships a scripted or in-memory version of each.
+"""Protocols for what memorist needs from outside; `memorist.testing` ships a scripted or in-memory
+implementation of each.
 
-A host may pass its own. Nothing in the pure middle of a subsystem uses a port: only `run.py` modules, the engine, the store, adapters and
-the command line do.
+A host may pass its own. The pure modules use no port: only modules that do I/O, the engine, the
+store, adapters and the command line do.
 """
 
 from __future__ import annotations
@@ -16,19 +17,23 @@ from memorist.core.messages import JsonObject, Message, Usage
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One call to a model, in the wire format the model speaks. `body` is sent as it stands; it is never changed in place."""
+    """One model call, in the wire format of the model. `body` is sent unchanged and is never
+    modified in place.
+    """
 
     format: str
-    """Name of a codec in `memorist.formats.registry`: `anthropic`, `openai_responses` or `openai_chat`."""
+    """Name of a codec in `memorist.formats.registry`: `anthropic`, `openai_responses` or
+    `openai_chat`.
+    """
     body: JsonObject
     label: str = "request"
-    """What the call is for, in one word; shown in receipts and logs."""
+    """The purpose of the call in one word; shown in receipts and logs."""
     timeout_seconds: float | None = None
-    """Time limit of this call with its retries; None takes the model's own."""
+    """Time limit of this call with its retries; None uses the model's own."""
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What a model answered: the wire object as it came, and what a codec read from it."""
+    """A model's reply: the wire object as received, and what a codec read from it."""
 
     format: str
     body: JsonObject
@@ -39,11 +44,11 @@ class Reply(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     """None when the price table does not know the model."""
     attempts: int = 1
-    """Requests that were sent for this answer, retries included."""
+    """Requests sent for this reply, retries included."""
 
 
 class Model(Protocol):
-    """A language model behind one of the three wire formats."""
+    """A language model that speaks one of the three wire formats."""
 
     @property
     def name(self) -> str:
@@ -52,7 +57,7 @@ class Model(Protocol):
 
     @property
     def format(self) -> str:
-        """The wire format its requests must have."""
+        """The wire format of its requests."""
         ...
 
     @property
@@ -63,17 +68,17 @@ class Model(Protocol):
     async def send(self, request: Request) -> Reply:
         """Send one request and return the whole reply.
 
-        Raises a `ModelError`; cancellation of the task cancels the call and passes through.
+        Raises a `ModelError`; cancelling the task cancels the call and propagates.
         """
         ...
 
     async def close(self) -> None:
-        """Free connections or the embedded server. May be called twice."""
+        """Close connections or stop the embedded server. May be called twice."""
         ...
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors, near each other when their texts mean alike."""
+    """A model that turns texts into vectors that are close when the texts have similar meaning."""
 
     @property
     def name(self) -> str:
@@ -81,12 +86,14 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector of length 1 for each text, as little-endian 32-bit floats, all of one size. Raises a `ModelError`."""
+        """One unit-length vector for each text, as little-endian 32-bit floats, all of the same
+        size. Raises a `ModelError`.
+        """
         ...
 
 
 class Clock(Protocol):
-    """Time, so that gates measured in minutes and hours can be tested."""
+    """Time, replaceable so that gates measured in minutes and hours can be tested."""
 
     def now(self) -> float:
         """Seconds since the epoch, UTC."""
@@ -97,12 +104,12 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for a number of seconds."""
         ...
 
 
 class FileFacts(Struct, frozen=True):
-    """What a directory entry tells: size in bytes, modification time in nanoseconds, and what it is."""
+    """A directory entry: size in bytes, modification time in nanoseconds, and its kind."""
 
     size: int
     modified_ns: int
@@ -110,12 +117,14 @@ class FileFacts(Struct, frozen=True):
     is_folder: bool
     is_link: bool
     links: int = 1
-    """Names that the same file has (hard links); 1 where the store does not know."""
+    """Number of hard links; 1 when the implementation does not know."""
 
 
 class ReadableFiles(Protocol):
-    """The part of a file system that looks and reads. Paths are absolute. Every method raises `memorist.errors.StoreError` when the system refuses,
-    and FileNotFoundError when the path is not there.
+    """The read-only part of a file system. Paths are absolute.
+
+    Every method raises `memorist.errors.StoreError` when the system refuses, and FileNotFoundError
+    when the path does not exist.
     """
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
@@ -123,41 +132,49 @@ class ReadableFiles(Protocol):
         ...
 
     def facts(self, path: Path) -> FileFacts | None:
-        """What is at the path, links not followed; None when there is nothing."""
+        """What is at the path, without following links; None when there is nothing."""
         ...
 
     def resolve(self, path: Path) -> Path:
-        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
+        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError
+        for a loop of links.
+        """
         ...
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
-        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders are left out.
+        """Relative path (with slashes) and info of every file and link below the folder, sorted;
+        hidden folders are skipped.
 
-        With `limit`, the search stops at that many.
+        With `limit`, the search stops after that many.
         """
         ...
 
 
 class Files(ReadableFiles, Protocol):
-    """A file system, to read and to write. Its methods raise as those of `ReadableFiles` do."""
+    """A readable and writable file system. Its methods raise as those of `ReadableFileSystem` do.
+    """
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
-        """Replace the file in one step (temporary file in the same folder, flush, rename); missing folders are made, 0700, the file 0600.
+        """Replace the file atomically (temporary file in the same folder, flush, rename); missing
+        folders are created with mode 0700, the file with 0600.
 
-        With `expect`, the present bytes must equal it, else `WriteConflict` is raised and nothing is written.
+        With `expect`, the current bytes must equal it; otherwise `WriteConflict` is raised and
+        nothing is written.
         """
         ...
 
     def create(self, path: Path, data: bytes) -> bool:
-        """Make the file if there is none; False when there was one already."""
+        """Create the file if it does not exist; False when it did."""
         ...
 
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
-        """Every file below the folder, sorted, links not followed; with `limit`, the search stops at that many files."""
+        """Every file below the folder, sorted, without following links; with `limit`, the search
+        stops after that many files.
+        """
         ...
 
     def append(self, path: Path, data: bytes) -> None:
-        """Add to the end of a file, which is made if it is missing (0600)."""
+        """Append to a file, which is created (0600) if it is missing."""
         ...
 
     def remove(self, path: Path) -> None:
@@ -166,4 +183,4 @@ class Files(ReadableFiles, Protocol):
 
 
 Prices = Mapping[str, Any]
-"""A price table: model name or prefix to prices; see `memorist.models.prices`."""
+"""A price table: model name or prefix to prices; see `memorist.models.pricing`."""

@@ -1,6 +1,8 @@
-"""One typed tree of settings, and how its values are found: defaults, the user's file, the project's file, the environment, the caller.
+"""The typed tree of settings and how its values are resolved: defaults, the user's file, the
+project's file, the environment, the caller.
 
-Pure: reading the files is `memorist.store.config`'s work. Unknown keys and bad values are errors that name the place they came from.
+Resolving is pure: `load_settings` reads the files. Unknown keys and bad values are errors that name
+their source.
 """
 
 from __future__ import annotations
@@ -32,34 +34,44 @@ from memorist.team.settings import TeamSettings
 from memorist.telemetry.settings import TelemetrySettings
 
 ENVIRONMENT_PREFIX = "MEMORIST_"
-"""`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets `session_memory.start_tokens`."""
+"""`MEMORIST_MODEL` sets `model`; `MEMORIST_SESSION_MEMORY__START_TOKENS` sets
+`session_memory.start_tokens`.
+"""
 
 NOT_SETTINGS = frozenset({"MEMORIST_API_KEY", "MEMORIST_LOCAL_MODEL", "MEMORIST_MCP_TOKEN", "MEMORIST_PROXY_TOKEN", "MEMORIST_TEAM_TOKEN"})
-"""Variables with the prefix that are read elsewhere: keys, and the place of a model file on this machine."""
+"""Variables with the prefix that are read elsewhere: keys, and the path of a model file on this
+machine.
+"""
 
 FLAG = "flag"
-"""The source of a value that a feature flag overrides."""
+"""Source name of a value that a feature flag overrides."""
 
 PROJECT_MAY_SET = frozenset({"session_memory", "compaction"})
-"""Parts that a project's own file may set. The rest is ignored there and reported: a cloned repository must not choose which server
-gets the conversation, or where files are written."""
+"""Sections that a project's own file may set. Others are ignored there and reported: a cloned
+repository must not choose which server receives the conversation, or where files are written.
+"""
 
 
 LongTerm = Literal["auto_memory", "rollouts", "both", "none"]
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that can be set. One value per subsystem."""
+    """All settings, one section per subsystem."""
 
     home: str = "~/.memorist"
     """Folder of all data."""
     model: str = "structural"
-    """The model for background work: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME@BASE_URL`, `local`, or `structural` for none."""
+    """The model for background work: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME@BASE_URL`,
+    `local`, or `structural` for none.
+    """
     state: str = "sqlite"
-    """Where past sessions and the work on them are recorded: `sqlite` (in the home folder) or `postgresql://host/name` (for several machines)."""
+    """Where past sessions and jobs on them are recorded: `sqlite` (in the home folder) or
+    `postgresql://host/name` (for several machines).
+    """
     long_term: LongTerm = "auto_memory"
-    """What is remembered across sessions by itself: `auto_memory` (topic files of each project), `rollouts` (past sessions, in two stages), `both`, or
-    `none`. Commands work in any case.
+    """What is remembered across sessions automatically: `auto_memory` (topic files of each
+    project), `rollouts` (past sessions, in two stages), `both`, or `none`. Commands work in any
+    case.
     """
     session_memory: SessionMemorySettings = SessionMemorySettings()
     models: ModelSettings = ModelSettings()
@@ -86,12 +98,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def learns_from_rollouts(self) -> bool:
-        """Whether past sessions become memory by themselves, and a session is shown what came of them."""
+        """Whether past sessions are turned into memory automatically, and a session is shown the
+        result.
+        """
         return self.long_term in ("rollouts", "both")
 
 
 class Layer(Struct, frozen=True):
-    """Values from one source, as a tree of plain objects. `name` is shown by `config show --source`."""
+    """Values from one source, as a tree of plain objects. `name` is shown by `config show
+    --source`.
+    """
 
     name: str
     values: dict[str, Any]
@@ -99,7 +115,9 @@ class Layer(Struct, frozen=True):
 
 
 class Resolved(Struct, frozen=True):
-    """The settings in force, the source of each value that is not a default (`section.key` to name), and what was ignored."""
+    """The effective settings, the source of each value that is not a default (`section.key` to
+    name), and what was ignored.
+    """
 
     settings: Settings
     sources: dict[str, str]
@@ -107,7 +125,7 @@ class Resolved(Struct, frozen=True):
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
-    """The settings among environment variables. Two underscores part section and key.
+    """Read settings from environment variables; two underscores separate section and key.
 
     Raises SettingsError for a variable with the prefix that names no setting.
     """
@@ -140,7 +158,9 @@ def _is_struct(kind: object) -> bool:
 
 
 def resolve(layers: Sequence[Layer]) -> Resolved:
-    """Merge the layers, later ones over earlier ones, and check the result. Raises SettingsError."""
+    """Merge the layers, later ones over earlier ones, and validate the result. Raises
+    SettingsError.
+    """
     merged: dict[str, Any] = {}
     sources: dict[str, str] = {}
     ignored: list[str] = []
@@ -155,7 +175,9 @@ def resolve(layers: Sequence[Layer]) -> Resolved:
 
 
 def with_flags(resolved: Resolved, flags: Mapping[str, object]) -> Resolved:
-    """The settings with what the flags say, which goes before every other source; what is wrong with a flag is among what was ignored."""
+    """Apply feature flags over every other source; problems with a flag are added to what was
+    ignored.
+    """
     sections = {section: overridden(getattr(resolved.settings, section), flags) for section in SECTIONS}
     return Resolved(
         msgspec.structs.replace(resolved.settings, **sections),
@@ -176,7 +198,7 @@ def _check(name: str, values: dict[str, Any]) -> None:
 
 
 def _out_of_range(value: object, path: tuple[str, ...]) -> Iterator[str]:
-    """Numbers that no setting can be: all are counts, sizes, times, shares or prices."""
+    """Find numbers that no setting can have: all are counts, sizes, times, shares or prices."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _out_of_range(inner, (*path, str(key)))

@@ -1,9 +1,9 @@
-"""memorist in the Microsoft Agent Framework: a context provider for the whole, a compaction strategy for compaction alone.
+"""memorist in the Microsoft Agent Framework: a context provider for everything, a compaction strategy for compaction alone.
 
     Agent(client, tools=tools, context_providers=[MemoristProvider(project=".")])
 
-The provider adds a chat middleware to each run, because `before_run` and `after_run` see a run's first and last message only. The history that the
-framework keeps is never changed.
+The provider adds a chat middleware to each run, because `before_run` and `after_run` see only a run's
+first and last message. The history that the framework stores is never changed.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from memorist.adapters.refusals import says_too_long
 from memorist.core.messages import JsonObject
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What the provider does in this host."""
+"""Features of memorist that the provider has."""
 
 STRATEGY_REACHES = frozenset({"compaction"})
-"""What the strategy does alone: it is shown no reply and no turn's end."""
+"""Features of the strategy alone: it sees no reply and no end of a turn."""
 
 _OURS = "_memorist"
-"""Our mark on a message that memorist put into the framework's list."""
+"""Marks a message that memorist put into the framework's list."""
 
 _log = logging.getLogger("memorist.adapters")
 
@@ -51,9 +51,10 @@ class MemoristProvider(ContextProvider):
     """Notes, compaction, recall and extraction for an agent.
 
     Args:
-        project: folder that memories and sessions belong to. Without one nothing is remembered from session to session.
+        project: folder that memories and sessions belong to. Without one nothing is remembered across sessions.
         source_id: the provider's id in the framework.
-        attached: an engine to share; without it the arguments of `Memorist` make one.
+        attached: a shared engine; without it one is opened with the arguments of `Memorist`.
+        **engine: the arguments of `Memorist`.
     """
 
     reaches = REACHES
@@ -69,34 +70,36 @@ class MemoristProvider(ContextProvider):
         super().__init__(source_id)
         self._project = str(project)
         self.attached = attach(attached, engine)
-        """The engine; close it, or leave that to the end of the program."""
+        """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
-        """Id of the session that was in use last."""
+        """Id of the session that was used last."""
 
     def conversation(self, session: str) -> Conversation:
-        """The conversation of one of the framework's sessions."""
+        """Return the conversation of one of the framework's sessions."""
         self.session = session
         return self.attached.conversation(session, project=self._project, format=FORMAT)
 
     async def before_run(self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]) -> None:
-        """Have each call of the model in this run go through memorist."""
+        """Route each model call of this run through memorist."""
         del agent, state
         context.extend_middleware(self.source_id, _Calls(self.conversation(session.session_id)))
 
     async def after_run(self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]) -> None:
-        """The agent is done, and the user is asked again."""
+        """End the turn: the agent is done and waits for the user."""
         del agent, context, state
         await self.conversation(session.session_id).aend_turn()
 
 
 class _Calls(ChatMiddleware):
-    """Each call of a model, within the loop of tool calls."""
+    """Wraps each model call within the tool loop."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Send what `prepare` gives, and take the reply; once more, smaller, where the provider refuses it as too long."""
+        """Send the prepared messages and observe the reply; send once more, smaller, if the
+        provider refuses them as too long.
+        """
         if (context.options or {}).get("conversation_id"):
             _log.warning("the provider keeps this conversation's history, so memorist cannot work on it; run the agent with store=False")
             await call_next()
@@ -122,7 +125,7 @@ class _Calls(ChatMiddleware):
 
 
 class _Mapped:
-    """One request of the framework as memorist sees it, and the way back."""
+    """A request of the framework encoded for memorist, and the way back."""
 
     def __init__(self, context: ChatContext) -> None:
         self._messages = list(context.messages)
@@ -130,27 +133,31 @@ class _Mapped:
         self._originals: Originals[Message] = Originals()
 
     def body(self) -> JsonObject:
-        """The request without its instructions and tools: they stay as they are, and count by the usage that the model reports."""
+        """Encode the request without instructions and tools: they stay unchanged, and count through
+        the usage that the model reports.
+        """
         self._originals = originals_of(self._messages)
         request: JsonObject = {"model": str(self._options.get("model") or ""), "messages": self._originals.items}
         most = self._options.get("max_tokens")
         return {**request, "max_completion_tokens": most} if most else request
 
     def back(self, sent: JsonObject) -> list[Message]:
-        """The messages to send."""
+        """Return the messages to send."""
         return self._originals.back(sent["messages"], made)
 
 
 class MemoristCompaction:
-    """The framework's `CompactionStrategy`, for an agent that shall have compaction and nothing else; one for each conversation.
+    """The framework's `CompactionStrategy`, for an agent that needs compaction only; one for each conversation.
 
-    `agent.run(text, session=session, compaction_strategy=MemoristCompaction(session=session.session_id))`. Marks messages as excluded, as the framework's
-    own strategies do, and puts a summary among them.
+    `agent.run(text, session=session, compaction_strategy=MemoristCompaction(session=session.session_id))`.
+    Marks messages as excluded, as the framework's own strategies do, and inserts a summary.
 
     Args:
-        session: id of the conversation; without it one is made.
-        agent_model: name of the agent's model, whose window counts; the framework does not tell a strategy. Without it, 200,000 tokens.
-        attached: as in `MemoristProvider`.
+        session: id of the conversation; without it one is generated.
+        agent_model: name of the agent's model, whose window counts; the framework does not pass it to a
+            strategy. Without it, 200,000 tokens.
+        attached: as for `MemoristProvider`.
+        **engine: the arguments of `Memorist`.
     """
 
     reaches = STRATEGY_REACHES
@@ -164,7 +171,10 @@ class MemoristCompaction:
         self._conversation = self.attached.conversation(self.session, format=FORMAT)
 
     async def __call__(self, messages: list[Message]) -> bool:
-        """Change the list in place; whether anything was changed. The list as it is where memorist fails."""
+        """Change the list in place; whether anything was changed.
+
+        The list stays as it is when memorist fails.
+        """
         hosts = [message for message in messages if not message.additional_properties.get(_OURS)]
         given: Originals[Message] = Originals()
 
@@ -178,7 +188,9 @@ class MemoristCompaction:
 
 
 def _show(messages: list[Message], hosts: list[Message], shown: list[Message]) -> bool:
-    """Bring the list to what is shown: all of the host's messages in their order, those left out marked, ours before what they stood before."""
+    """Update the list to the view: all host messages in order, omitted ones marked, memorist's own
+    before what they preceded.
+    """
     order = {id(message): index for index, message in enumerate(hosts)}
     kept = {id(message) for message in shown} & order.keys()
     before = _standing(messages, order)
@@ -202,7 +214,9 @@ def _show(messages: list[Message], hosts: list[Message], shown: list[Message]) -
 
 
 def _standing(messages: list[Message], order: Mapping[int, int]) -> list[tuple[object, bool]]:
-    """What stands in the list: the host's messages by identity, ours by their words, since those are made anew for each call."""
+    """State of the list: the host's messages by identity, memorist's by text, since those are
+    rebuilt for each call.
+    """
     return [
         (id(message) if id(message) in order else message.text, bool(message.additional_properties.get(EXCLUDED_KEY)))
         for message in messages

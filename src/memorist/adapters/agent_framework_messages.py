@@ -1,4 +1,4 @@
-"""Messages of the Microsoft Agent Framework as messages of Chat Completions, and back. Pure."""
+"""Microsoft Agent Framework messages as Chat Completions messages, and back. Pure."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ from memorist.adapters.originals import Originals
 from memorist.core.messages import JsonObject
 
 _SILENT = frozenset({"usage", "error"})
-"""Kinds of content that are about a message and no part of it."""
+"""Types of content that are about a message, not part of it."""
 
 
 def originals_of(messages: Iterable[Message]) -> Originals[Message]:
-    """Messages with their wire items."""
+    """Map messages to their wire items."""
     return Originals((message, items_of(message)) for message in messages)
 
 
 def items_of(message: Message) -> list[JsonObject]:
-    """The wire items of a message: one for each result in it, and one for all else; none for a message that says nothing."""
+    """Encode a message: one item for each tool result in it and one for all else; none for an empty
+    message.
+    """
     results = [result_item(str(each.call_id), _result(each)) for each in message.contents if each.type == "function_result"]
     parts: list[JsonObject] = []
     calls: list[JsonObject] = []
@@ -77,7 +79,7 @@ def _result(content: Content) -> str | list[JsonObject]:
 
 
 def made(items: Sequence[Any]) -> list[Message]:
-    """New messages that say what these items say."""
+    """Decode items into new messages."""
     return [_made(item) for item in items]
 
 
@@ -92,7 +94,7 @@ def _made(item: JsonObject) -> Message:
 
 
 def reply(response: ChatResponse) -> JsonObject:
-    """A reply on the wire."""
+    """Encode a reply."""
     items = [item for message in response.messages for item in items_of(message)]
     used: Mapping[str, Any] = response.usage_details or {}
     cached = used.get("cache_read_input_token_count")

@@ -29,7 +29,9 @@ Command = Callable[[MemoryFiles], str]
 
 
 class _Behind:
-    """The memory of a plug's project, and the conversation that stands behind what is written."""
+    """The memory of an adapter's project, and the conversation that proves the origin of what is
+    written.
+    """
 
     def __init__(self, plug: MemoristMiddleware) -> None:
         if not plug.project:
@@ -42,7 +44,7 @@ class _Behind:
         return command(MemoryFiles(memory) if session is None else MemoryFiles(memory, lambda: said_in(session)))
 
     def wait(self, command: Command) -> str:
-        """Do it, and wait. Raises ToolError, whose text the model is given."""
+        """Run a command and wait. Raises ToolError, whose text the model sees."""
         talk = self._plug.conversation()
         try:
             return self._plug.attached.wait(lambda: self._done(command, talk))
@@ -50,7 +52,7 @@ class _Behind:
             raise ToolError(str(error)) from error
 
     async def ran(self, command: Command) -> str:
-        """As `wait`, on a loop."""
+        """As `run`, async."""
         talk = self._plug.conversation()
         try:
             return await self._plug.attached.ran(lambda: self._done(command, talk))
@@ -61,8 +63,9 @@ class _Behind:
 class MemoristMemoryTool(BetaAbstractMemoryTool):
     """For `Anthropic().beta.messages.tool_runner`, or a loop of one's own through `execute`.
 
-    `plug` is the client's `MemoristMiddleware`: the tool then belongs to its project and its conversation, which proves where a memory comes from.
-    Without it the tool takes `PlugOptions`, and nothing stands behind what the model writes. Raises UsageError without a project.
+    `adapter` is the client's `MemoristAnthropic`: the tool then belongs to its project and its
+    conversation, which proves the origin of a memory. Without it the tool takes `AdapterOptions`, and
+    nothing proves the origin of what the model writes. Raises UsageError without a project.
     """
 
     def __init__(
@@ -76,43 +79,47 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
         self._behind = _Behind(plug or MemoristMiddleware(**options))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A folder's files, or a file's lines."""
+        """Show a folder's files, or a file's lines."""
         return self._behind.wait(lambda files: files.view(_given(command, "path"), _given(command, "view_range")))
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Create a file."""
         return self._behind.wait(lambda files: files.create(_given(command, "path"), _given(command, "file_text")))
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """One text in a file replaced."""
+        """Replace one text in a file."""
         return self._behind.wait(
             lambda files: files.str_replace(_given(command, "path"), _given(command, "old_str"), _given(command, "new_str"))
         )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Lines put into a file."""
+        """Insert lines into a file."""
         return self._behind.wait(
             lambda files: files.insert(_given(command, "path"), _given(command, "insert_line"), _given(command, "insert_text"))
         )
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file or folder out of memory; the person is asked."""
+        """Delete a file or folder; the user is asked first."""
         return self._behind.wait(lambda files: files.delete(_given(command, "path")))
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or folder under another name."""
+        """Rename a file or folder."""
         return self._behind.wait(lambda files: files.rename(_given(command, "old_path"), _given(command, "new_path")))
 
     def clear_all_memory(self) -> str:
-        """All files out of memory; the program's word counts as the person's. The history still has them."""
+        """Forget all files; the program's request counts as the user's.
+
+        The history still has them.
+        """
         return self._behind.wait(lambda files: files.clear())
 
 
 class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
     """For `AsyncAnthropic().beta.messages.tool_runner`, or a loop of one's own through `execute`.
 
-    `plug` is the client's `MemoristMiddleware`: the tool then belongs to its project and its conversation, which proves where a memory comes from.
-    Without it the tool takes `PlugOptions`, and nothing stands behind what the model writes. Raises UsageError without a project.
+    `adapter` is the client's `MemoristAnthropic`: the tool then belongs to its project and its
+    conversation, which proves the origin of a memory. Without it the tool takes `AdapterOptions`, and
+    nothing proves the origin of what the model writes. Raises UsageError without a project.
     """
 
     def __init__(
@@ -126,38 +133,41 @@ class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
         self._behind = _Behind(plug or MemoristMiddleware(**options))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """A folder's files, or a file's lines."""
+        """Show a folder's files, or a file's lines."""
         return await self._behind.ran(lambda files: files.view(_given(command, "path"), _given(command, "view_range")))
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file."""
+        """Create a file."""
         return await self._behind.ran(lambda files: files.create(_given(command, "path"), _given(command, "file_text")))
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """One text in a file replaced."""
+        """Replace one text in a file."""
         return await self._behind.ran(
             lambda files: files.str_replace(_given(command, "path"), _given(command, "old_str"), _given(command, "new_str"))
         )
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Lines put into a file."""
+        """Insert lines into a file."""
         return await self._behind.ran(
             lambda files: files.insert(_given(command, "path"), _given(command, "insert_line"), _given(command, "insert_text"))
         )
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file or folder out of memory; the person is asked."""
+        """Delete a file or folder; the user is asked first."""
         return await self._behind.ran(lambda files: files.delete(_given(command, "path")))
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or folder under another name."""
+        """Rename a file or folder."""
         return await self._behind.ran(lambda files: files.rename(_given(command, "old_path"), _given(command, "new_path")))
 
     async def clear_all_memory(self) -> str:
-        """All files out of memory; the program's word counts as the person's. The history still has them."""
+        """Forget all files; the program's request counts as the user's.
+
+        The history still has them.
+        """
         return await self._behind.ran(lambda files: files.clear())
 
 
 def _given(command: object, name: str) -> object:
-    """A field of a command; None where the model left it out."""
+    """A field of a command; None when the model left it out."""
     return getattr(command, name, None)

@@ -19,25 +19,26 @@ from memorist.core.messages import JsonObject
 FORMAT = "anthropic"
 PATH = "/v1/messages"
 BETAS = "anthropic-beta"
-"""The header that names the betas a request needs, with commas between them."""
+"""The header that lists the betas a request needs, separated by commas."""
 KEPT_BY_THE_PROVIDER = ("thread",)
-"""The field of a request whose history is with the provider."""
+"""Fields of a request whose history the provider keeps."""
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What this plug does of all that memorist does."""
+"""Features of memorist that this adapter provides."""
 
 
 class MemoristMiddleware(WirePlug, Middleware):
-    """For `Anthropic(middleware=[…])` and `AsyncAnthropic(middleware=[…])`, the clients of other clouds among them. Takes `PlugOptions`.
+    """For `Anthropic(middleware=[…])` and `AsyncAnthropic(middleware=[…])`, including clients of other clouds.
 
-    A request that the provider refuses as too long is sent once more, smaller, before the host hears of it. The attempts of the SDK's own retries are
-    one call. A request of a message thread, whose history the provider keeps, passes as it is: give the tool runner `thread=False`.
+    Takes `AdapterOptions`. A request that the provider refuses as too long is sent once more, smaller,
+    before the host sees the error. Retries by the SDK count as one call. A request of a message thread,
+    whose history the provider keeps, passes unchanged: give the tool runner `thread=False`.
     """
 
     formats = (FORMAT,)
 
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
-        """One attempt of a client that blocks."""
+        """One attempt of a blocking client."""
         exchange, body = self._exchange(request)
         if exchange is None or body is None:
             return call_next(request)
@@ -53,7 +54,7 @@ class MemoristMiddleware(WirePlug, Middleware):
         return response
 
     async def handle_async(self, request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
-        """One attempt of a client on a loop."""
+        """One attempt of an async client."""
         exchange, body = self._exchange(request)
         if exchange is None or body is None:
             return await call_next(request)
@@ -69,7 +70,7 @@ class MemoristMiddleware(WirePlug, Middleware):
         return response
 
     def _exchange(self, request: APIRequest) -> tuple[Exchange | None, JsonObject | None]:
-        """The call, and its body; None for what is no call of a model."""
+        """The call and its body; None for a request that is not a model call."""
         body = request.json
         if request.method.lower() != "post" or request.url.partition("?")[0] != PATH or not isinstance(body, dict):
             return None, None
@@ -77,7 +78,9 @@ class MemoristMiddleware(WirePlug, Middleware):
 
 
 def _sent(request: APIRequest, exchange: Exchange, body: JsonObject) -> APIRequest:
-    """The request with another body, and the betas that it needs; the very same where the body is its own."""
+    """The request with another body and the betas that it needs; the same object when the body is
+    its own.
+    """
     if body is request.json:
         return request
     betas = exchange.betas

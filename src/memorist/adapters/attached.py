@@ -1,4 +1,6 @@
-"""A Memorist on an event loop of its own, so that hosts of every kind can call it: blocking, on any loop, from any thread."""
+"""An engine on an event loop and thread of its own, so that hosts of every kind can call it:
+blocking, on any loop, from any thread.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,16 @@ from memorist.settings import Settings
 Result = TypeVar("Result")
 
 CLOSE_SECONDS = 75.0
-"""Longest time that closing waits. Ours: the engine itself waits a minute for what runs in a session."""
+"""Longest wait at close, in seconds.
+
+Our choice: the engine itself waits up to a minute for background work of a session.
+"""
 
 MOST_OPEN = 100
-"""Conversations that stay open at once. Ours: a server with a thread for each user would otherwise hold all of them for ever."""
+"""Conversations that stay open at once.
+
+Our choice: without a bound, a server with a thread for each user would keep all of them open.
+"""
 
 
 class EngineArguments(TypedDict, total=False):
@@ -44,11 +52,14 @@ class EngineArguments(TypedDict, total=False):
 
 
 class Attached:
-    """One engine for any number of agents of a process. It runs in a daemon thread, and outlives `asyncio.run`. A context manager; closes itself at exit.
+    """One engine for any number of agents of a process.
+
+    It runs in a daemon thread and outlives `asyncio.run`. A context manager; closes itself at exit.
 
     Args:
-        listener: is told of every event of every conversation, in the engine's thread. Must not block.
-        most_open: conversations that stay open at once; what was not used for longest is closed, and opened again when it goes on.
+        listener: called with every event of every conversation, in the engine's thread. Must not block.
+        most_open: conversations that stay open at once; the least recently used one is closed, and
+            reopened by its next request.
         engine: the arguments of `Memorist`: `model`, `home`, `settings`, …
 
     Raises what `Memorist` raises: SettingsError, ModelNameError.
@@ -61,7 +72,7 @@ class Attached:
         self._known: weakref.WeakValueDictionary[tuple[str, str, str], Conversation] = weakref.WeakValueDictionary()
         self._knowing = threading.Lock()
         self._open: OrderedDict[Conversation, None] = OrderedDict()
-        """Conversations by their last use, the latest last. Touched in the engine's thread only."""
+        """Open conversations, the most recently used last. Touched in the engine's thread only."""
         self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
         self._loop = asyncio.new_event_loop()
@@ -69,7 +80,7 @@ class Attached:
         self._thread.start()
         try:
             self._engine = self.wait(lambda: _made(engine))
-        except BaseException:  # also for Ctrl-C: a loop without an engine would run to the end of the program
+        except BaseException:  # also for Ctrl-C: the loop must not run on without an engine
             self._closed = True
             self._loop.call_soon_threadsafe(self._loop.stop)
             raise
@@ -84,14 +95,15 @@ class Attached:
 
     @property
     def engine(self) -> Memorist:
-        """The engine. Its coroutines run in its own thread: hand them to `wait` or `ran`."""
+        """The engine. Its coroutines run in its own thread: pass them to `run` or `arun`."""
         return self._engine
 
     def conversation(self, id: str, *, project: str = "", format: str, host: Host | None = None) -> Conversation:
-        """The conversation of this id, new or known; the same object as long as somebody holds it or it is open. Opened at its first request.
+        """Return the conversation of this id, new or known; the same object while it is referenced
+        or open. Opened by its first request.
 
-        `project`, `format` and `host` are those of `Memorist.open`; a relative `project` is taken from the working folder.
-        Raises UsageError for an empty id.
+        `project`, `format` and `host` are those of `Memorist.open`; a relative `project` is
+        resolved from the working folder. Raises UsageError for an empty id.
         """
         if not id:
             raise UsageError("a conversation needs an id; any text that is not empty will do")
@@ -105,15 +117,21 @@ class Attached:
             return known
 
     def wait(self, work: Work[Result]) -> Result:
-        """Do `work` on the engine's loop and wait for its end. Raises what the work raises, and UsageError where the engine cannot be waited for."""
+        """Run `work` on the engine's loop and wait for it.
+
+        Raises what the work raises, and UsageError where the engine cannot be waited for.
+        """
         return _result(self.tried(work))
 
     async def ran(self, work: Work[Result]) -> Result:
-        """As `wait`, for a caller on a loop of its own."""
+        """As `run`, for a caller on its own event loop."""
         return _result(await self.atried(work))
 
     def tried(self, work: Work[Result], seconds: float | None = None) -> Result | Failure:
-        """As `wait`, with whatever goes wrong as a value. After `seconds` that is a TimeoutError, and the work goes on."""
+        """As `run`, but errors are returned as a value.
+
+        After `seconds` a TimeoutError is returned, and the work continues.
+        """
         try:
             begun = self._begun(work)
             error = begun.exception(seconds)
@@ -122,7 +140,10 @@ class Attached:
         return begun.result() if error is None else Failure(error)
 
     async def atried(self, work: Work[Result], seconds: float | None = None) -> Result | Failure:
-        """As `tried`, for a caller on a loop of its own. One that is cancelled leaves the work to its end, so that nothing is left half done."""
+        """As `try_run`, for a caller on its own event loop.
+
+        If the caller is cancelled the work continues, so that nothing is left half done.
+        """
         try:
             asyncio.get_running_loop()
             begun = self._begun(work)
@@ -137,15 +158,15 @@ class Attached:
 
     def _begun(self, work: Work[Result]) -> Future[Result]:
         if os.getpid() != self._process:
-            raise UsageError("this process was forked from the one that attached memorist; attach it anew after a fork")
+            raise UsageError("this process was forked from the one that attached memorist; attach it again after a fork")
         if self._closed:
-            raise UsageError("memorist was closed here; attach it anew")
+            raise UsageError("memorist was closed here; attach it again")
         if threading.current_thread() is self._thread:
             raise UsageError("a listener runs in the engine's own thread and cannot wait for it")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
     def used(self, conversation: Conversation) -> None:
-        """A conversation is open and in use. Called in the engine's thread."""
+        """Note that a conversation is open and in use. Called in the engine's thread."""
         self._open[conversation] = None
         self._open.move_to_end(conversation)
         while len(self._open) > self._most_open:
@@ -155,11 +176,14 @@ class Attached:
             task.add_done_callback(self._closing.discard)
 
     def ended(self, conversation: Conversation) -> None:
-        """A conversation was closed. Called in the engine's thread."""
+        """Note that a conversation was closed. Called in the engine's thread."""
         self._open.pop(conversation, None)
 
     def close(self) -> None:
-        """Close every conversation and the engine; waits for what runs, a little over a minute at most. May be called twice, and from any thread."""
+        """Close every conversation and the engine; waits a little over a minute at most.
+
+        May be called twice, and from any thread.
+        """
         if self._closed or os.getpid() != self._process:
             return
         ending = self._begun(self._engine.close)
@@ -184,11 +208,14 @@ def _result(outcome: Result | Failure) -> Result:
 
 
 def attach(attached: Attached | None, engine: EngineArguments) -> Attached:
-    """The engine that a plug was given, or one of its own from these arguments. Raises UsageError for both at once."""
+    """Return the engine that an adapter was given, or open one with these arguments.
+
+    Raises UsageError for both at once.
+    """
     if attached is None:
         return Attached(**engine)
     if engine:
-        raise UsageError(f"attached= brings an engine already, so that it cannot be made with {', '.join(sorted(engine))}")
+        raise UsageError(f"attached= brings its own engine, so it cannot be combined with {', '.join(sorted(engine))}")
     return attached
 
 
@@ -197,7 +224,7 @@ async def _made(engine: EngineArguments) -> Memorist:
 
 
 def _harmless(listener: Listener) -> Listener:
-    """A listener is anybody's: one that fails is left out of account, so that it cannot stop a session halfway."""
+    """Wrap a listener so that its exceptions are dropped: they cannot stop a session halfway."""
 
     def told(event: Event) -> None:
         with contextlib.suppress(Exception):
@@ -207,7 +234,11 @@ def _harmless(listener: Listener) -> Listener:
 
 
 def _at_exit(attached: Attached) -> None:
-    """Close it when the program ends: before the pools of threads are shut, which `atexit` comes too late for. Python's own pools use the same hook."""
+    """Close the engine when the program ends.
+
+    Uses the hook of Python's own thread pools, which runs before they are shut down; `atexit` would
+    come too late.
+    """
     closing = weakref.WeakMethod(attached.close)
 
     def close() -> None:

@@ -1,7 +1,8 @@
-"""Messages of Chat Completions as plugs make them for hosts whose messages are lists of parts. Pure.
+"""Chat Completions messages as adapters build them, for hosts whose messages are lists of parts.
+Pure.
 
-The host's own object goes back wherever memorist changed nothing (`originals`), so what is written here has to say what a message says, not to keep all
-that it holds.
+The host's own object goes back wherever memorist changed nothing (`MessageMap`), so these items
+need to hold what a message says, not all that it contains.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _encode = msgspec.json.Encoder(enc_hook=repr).encode
 
 
 def compact_json(value: object) -> str:
-    """Any value as JSON in one line; what JSON cannot say as Python shows it."""
+    """Any value as JSON in one line; values that JSON cannot express are written as Python's repr.
+    """
     return _encode(value).decode("utf-8", "replace")
 
 
@@ -31,7 +33,7 @@ def text_part(text: str) -> JsonObject:
 
 
 def media_part(kind: str, data: bytes | None = None, link: str = "", name: str = "") -> JsonObject:
-    """A part of bytes or of a link to them, of this media type."""
+    """A part of inline bytes, or of a link to them, with this media type."""
     url = link or f"data:{kind or 'application/octet-stream'};base64,{base64.b64encode(data or b'').decode()}"
     if kind.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": url}}
@@ -39,30 +41,30 @@ def media_part(kind: str, data: bytes | None = None, link: str = "", name: str =
 
 
 def content_of(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
-    """The content of a message: plain text where that is all it holds."""
+    """The content of a message: plain text where the parts hold nothing else."""
     if len(parts) == 1 and parts[0].get("type") == "text":
         return str(parts[0]["text"])
     return list(parts)
 
 
 def user_item(parts: Sequence[JsonObject]) -> JsonObject:
-    """What a user says."""
+    """A user message."""
     return {"role": "user", "content": content_of(parts)}
 
 
 def result_item(call: str, content: str | list[JsonObject]) -> JsonObject:
-    """The result of a call."""
+    """A tool result."""
     return {"role": "tool", "tool_call_id": call, "content": content}
 
 
 def call_of(id: str, name: str, arguments: object) -> JsonObject:
-    """A tool call of an assistant's message. Arguments are a JSON text, or a value that becomes one."""
+    """A tool call of an assistant message. Arguments are JSON text, or a value to encode."""
     written = arguments if isinstance(arguments, str) else compact_json(arguments if arguments is not None else {})
     return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
 
 
 def assistant_item(parts: Sequence[JsonObject], calls: Sequence[JsonObject] = (), thought: str = "") -> JsonObject:
-    """What a model says."""
+    """An assistant message."""
     item: JsonObject = {"role": "assistant", "content": content_of(parts) if parts else None}
     if thought:
         item["reasoning_content"] = thought
@@ -72,7 +74,10 @@ def assistant_item(parts: Sequence[JsonObject], calls: Sequence[JsonObject] = ()
 
 
 def reply_of(items: Iterable[JsonObject], usage: JsonObject | None = None, model: str = "") -> JsonObject:
-    """A whole reply with the first of these items as what the model said. Raises StopIteration for none."""
+    """A whole reply with the first of these items as the model's message.
+
+    Raises StopIteration for none.
+    """
     message = next(iter(items))
     reason = "tool_calls" if message.get("tool_calls") else "stop"
     choice = {"index": 0, "message": message, "finish_reason": reason}
@@ -81,7 +86,7 @@ def reply_of(items: Iterable[JsonObject], usage: JsonObject | None = None, model
 
 
 def usage_of(*, prompt: int | None, output: int | None, cached: int | None = None) -> JsonObject | None:
-    """What a call took, in tokens; None where the host does not know."""
+    """The usage of a call in tokens; None where the host does not know it."""
     if prompt is None:
         return None
     return {
@@ -93,7 +98,7 @@ def usage_of(*, prompt: int | None, output: int | None, cached: int | None = Non
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content, without what is no text."""
+    """The text of a message's content; other parts are dropped."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -101,7 +106,9 @@ def text_of(content: object) -> str:
 
 
 def calls_in(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
-    """Id, name and arguments of each call in an assistant's message; arguments that are no JSON object stand under `input`."""
+    """Id, name and arguments of each tool call in an assistant message; arguments that are no JSON
+    object are put under `input`.
+    """
     for call in item.get("tool_calls") or ():
         body = call.get("function") or {}
         try:

@@ -33,24 +33,33 @@ from memorist.ports import Model
 from memorist.settings import Settings
 
 CLIENT: Client = "claude-code"
-"""The agent that the SDK brings with it."""
+"""The agent that the SDK brings."""
 EVENTS = ("UserPromptSubmit", "PostToolUse", "PreCompact", "SessionStart", "Stop", "SubagentStop")
-"""The events that are asked for. Of `SessionStart` only those after a compaction reach the SDK (seen with 0.2.187): what is shown at a start is shown
-beside the first prompt. `SessionEnd` never does: `close` stands for it.
+"""The hook events that are registered.
+
+Of `SessionStart` only those after a compaction reach the SDK (seen with 0.2.187), so what is shown
+at a start is shown with the first prompt. `SessionEnd` never does; `close` stands in for it.
 """
 NOTES_SHARE = 0.7
-"""Part of the wait before a compaction that the notes may take; ours, as for the hooks of coding agents."""
+"""Share of the wait before a compaction that a notes update may take; our choice, as for the hooks
+of coding agents.
+"""
 STORE = "agent-sessions.sqlite"
-"""File of the store below the home folder."""
+"""File of the session store in the home folder."""
 
 REACHES = frozenset({"notes", "recall", "extraction"})
-"""What this plug does of all that memorist does. Claude Code compacts by itself; memorist restores what that loses."""
+"""Features of memorist that this adapter provides.
+
+Claude Code compacts by itself; memorist restores what that loses.
+"""
 
 _log = logging.getLogger("memorist.adapters")
 
 
 class HookOptions(TypedDict, total=False):
-    """`home`, `model` and `settings` as `Memorist` takes them, or `attached`, an engine that several plugs share."""
+    """`home`, `model` and `settings` as for `Memorist`, or `attached`, an engine shared by several
+    adapters.
+    """
 
     home: str | os.PathLike[str] | None
     model: str | Model | None
@@ -59,9 +68,11 @@ class HookOptions(TypedDict, total=False):
 
 
 class MemoristHooks:
-    """Hooks for any number of clients and queries. Takes `HookOptions`. A memory belongs to the project of the folder that a session began in (`cwd`).
+    """Hooks for any number of clients and queries. Takes `HookOptions`.
 
-    They raise nothing: an error is logged once for each event and kind, told to the listener as `AdapterFailed`, and the agent goes on without.
+    A memory belongs to the project of the folder that a session began in (`cwd`). The hooks raise
+    nothing: an error is logged once for each event and kind, passed to the listener as `AdapterFailed`,
+    and the agent goes on without memorist.
     """
 
     def __init__(self, **options: Unpack[HookOptions]) -> None:
@@ -73,7 +84,7 @@ class MemoristHooks:
         self.attached = attach(given, engine)
         self._owns = given is None
         self.session = ""
-        """The id of the session that spoke last."""
+        """Id of the session of the last event."""
         self._sessions: Sessions | None = None
         self._begun: dict[str, HookEvent] = {}
         """The newest event of each session that has not ended."""
@@ -86,11 +97,13 @@ class MemoristHooks:
 
     @property
     def store(self) -> MemoristSessionStore:
-        """For `ClaudeAgentOptions(session_store=…)`: sessions are kept in the home folder, and can be resumed from there alone."""
+        """For `ClaudeAgentOptions(session_store=…)`: sessions are stored in the home folder and can
+        be resumed from it alone.
+        """
         return MemoristSessionStore(self.attached.engine.layout.home / STORE)
 
     def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
-        """The options with the hooks in them, behind those that are there already."""
+        """Return the options with memorist's hooks after those that they already have."""
         given = options or ClaudeAgentOptions()
         hooks: dict[Any, list[HookMatcher]] = dict(given.hooks or {})
         for name, matchers in self.hooks.items():
@@ -104,7 +117,10 @@ class MemoristHooks:
         return hook
 
     async def _called(self, name: str, given: HookInput) -> HookJSONOutput:
-        """One event: what the SDK hands on to Claude Code. Whatever goes wrong, the agent goes on without memorist."""
+        """Run one hook: returns what the SDK passes on to Claude Code.
+
+        After any failure the agent goes on without memorist.
+        """
         seconds = _seconds(self.attached.engine.settings.hooks, name)
         said = await self.attached.atried(lambda: self._answer(name, given, seconds), seconds)
         if isinstance(said, Failure):
@@ -113,19 +129,19 @@ class MemoristHooks:
         return said
 
     async def _answer(self, name: str, given: HookInput, seconds: float) -> HookJSONOutput:
-        """In the engine's thread."""
+        """Build the hook's output. Runs in the engine's thread."""
         event = read_event(json.dumps(given, default=str).encode(), name)
         if isinstance(event, Unknown):
             raise FormatError(event.why)
         self.session = event.session_id
         said = await self._said(event, seconds)
-        # Before a compaction Claude Code takes plain text alone, which a hook of the SDK cannot give.
+        # Before a compaction Claude Code accepts only plain text, which a hook of the SDK cannot return.
         shown = b"" if name == "PreCompact" else rendered(event, CLIENT, said)
         found: HookJSONOutput = msgspec.json.decode(shown) if shown else {}
         return found
 
     async def _said(self, event: HookEvent, seconds: float) -> str:
-        """What is shown at an event."""
+        """The text to show at an event."""
         if self._sessions is None:
             self._sessions = Sessions(
                 self.attached.engine, time.monotonic, lambda event, _, error: self._failed(event.hook_event_name, error)
@@ -150,7 +166,7 @@ class MemoristHooks:
             self.attached.listener(AdapterFailed(self.session, point, f"{type(error).__name__}: {error}"))
 
     async def _ended(self) -> None:
-        """The sessions are over. In the engine's thread."""
+        """End all sessions. Runs in the engine's thread."""
         sessions, self._sessions = self._sessions, None
         begun, self._begun = self._begun, {}
         if sessions is None:
@@ -161,7 +177,11 @@ class MemoristHooks:
         await sessions.close()
 
     def close(self) -> None:
-        """The sessions are over: bring notes and memories up to date, and let go of the engine where it is the plug's own. May be called twice."""
+        """End all sessions: update notes and memories, and close the engine if it is the adapter's
+        own.
+
+        May be called twice.
+        """
         if self._sessions is not None:
             ended = self.attached.tried(self._ended)
             if isinstance(ended, Failure):
@@ -187,7 +207,7 @@ class MemoristHooks:
 
 
 def _seconds(settings: HooksSettings, name: str) -> float:
-    """Longest wait at an event. The first prompt brings what is shown at a start."""
+    """Longest wait at an event, in seconds. The first prompt brings what is shown at a start."""
     match name:
         case "UserPromptSubmit":
             return settings.start_seconds

@@ -1,6 +1,8 @@
-"""A store for the sessions of the Claude Agent SDK: every line of every session as the SDK gives it, in one file of SQLite.
+"""A store for the sessions of the Claude Agent SDK: every line of every session as the SDK gives
+it, in one SQLite file.
 
-Lines are the host's own and go back as they came, so nothing is taken out of them; the file is private to the person, like the SDK's own.
+Lines are the host's own and are returned unchanged, so nothing is redacted; the file is readable by
+its user only, like the SDK's own.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from memorist.store.files import make_folders
 Result = TypeVar("Result")
 
 WAIT_SECONDS = 10.0
-"""Longest wait for another process that writes."""
+"""Longest wait for another process that writes, in seconds."""
 _ONCE = """
 create table if not exists line (
   number integer primary key, project text not null, session text not null, subpath text not null, uuid text, line text not null
@@ -47,35 +49,40 @@ _LINES = "select line from line where project = ? and session = ? and subpath = 
 
 
 class MemoristSessionStore:
-    """For `ClaudeAgentOptions(session_store=…)`. Safe for several processes. Its methods are those of the SDK's `SessionStore`, and raise StoreError."""
+    """For `ClaudeAgentOptions(session_store=…)`.
+
+    Safe for several processes. Its methods are those of the SDK's `SessionStore`, and raise
+    StoreError.
+    """
 
     def __init__(self, path: str | os.PathLike[str], clock: Clock | None = None) -> None:
         self.path = Path(path).expanduser().absolute()
         self._clock = clock or SystemClock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
-        """Keep these lines behind the others. A line whose `uuid` is there already is the same line."""
+        """Append these lines. A line whose `uuid` is already stored is skipped."""
         await self._done(lambda database: self._append(database, key, entries))
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        """All lines in order; None for a session that was never written."""
+        """Return all lines in order; None for a session that was never written."""
         place = _place(key)
         rows = await self._done(lambda database: database.execute(_LINES, place).fetchall())
         return [json.loads(line) for (line,) in rows] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
-        """Id of each session of a project, and when it changed: milliseconds since the epoch."""
+        """Id and modification time of each session of a project, in milliseconds since the epoch.
+        """
         return [{"session_id": session, "mtime": changed} for session, changed, _ in await self._sessions(project_key)]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
-        """What the SDK sums up of each session, as it gave it."""
+        """The SDK's own summary of each session, as it gave it."""
         return [
             {"session_id": session, "mtime": changed, "data": json.loads(summary)}
             for session, changed, summary in await self._sessions(project_key)
         ]
 
     async def delete(self, key: SessionKey) -> None:
-        """Delete a session with all below it, or what is at one path below it."""
+        """Delete a session with everything below it, or what is at one path below it."""
         await self._done(lambda database: _delete(database, key))
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
@@ -118,7 +125,7 @@ class MemoristSessionStore:
         make_folders(self.path.parent)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         with closing(sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)) as database:
-            database.execute("pragma synchronous = normal")  # the SDK has its own copy, and sends a batch again
+            database.execute("pragma synchronous = normal")  # the SDK keeps its own copy and resends a failed batch
             database.executescript(_ONCE)
             with transaction(database):
                 yield database
@@ -129,7 +136,7 @@ def _place(key: SessionKey) -> tuple[str, str, str]:
 
 
 def _insert(database: sqlite3.Connection, key: SessionKey, entry: SessionStoreEntry) -> bool:
-    """Whether the line was new."""
+    """Insert a line; whether it was new."""
     uuid = entry.get("uuid")
     row = (*_place(key), uuid if isinstance(uuid, str) else None, json.dumps(entry))
     done = database.execute("insert or ignore into line (project, session, subpath, uuid, line) values (?, ?, ?, ?, ?)", row)

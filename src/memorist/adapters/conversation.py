@@ -1,4 +1,7 @@
-"""One conversation of a host, with every point of the engine in a blocking and an async form. Fails open: memorist never stops an agent."""
+"""One conversation of a host, with every call of the engine in a blocking and an async form.
+
+Fails open: memorist never stops an agent.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +25,29 @@ from memorist.session_memory.trigger import Host
 Result = TypeVar("Result")
 
 PATIENCE_SECONDS = 300.0
-"""Longest time that a host is kept waiting before its own request goes out. Ours: more than a compaction by a model takes with its retries."""
+"""Longest time in seconds that a host waits before its own request goes out.
+
+Our choice: more than a compaction by a model takes with its retries.
+"""
 
 NOTHING = "Nothing has this id."
-"""What a fetch tool says to an id that is not known."""
+"""What a fetch tool answers to an unknown id."""
 
 _log = logging.getLogger("memorist.adapters")
 
 
 Work = Callable[[], Coroutine[Any, Any, Result]]
-"""Something to do on the engine's loop."""
+"""Work to run on the engine's loop."""
 
 
 class Failure(Struct, frozen=True):
-    """What went wrong, as a value."""
+    """An exception as a value."""
 
     error: BaseException
 
 
 class Ground(Protocol):
-    """What a conversation stands on: `attached.Attached`."""
+    """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
 
     listener: Listener | None
 
@@ -51,36 +57,37 @@ class Ground(Protocol):
         ...
 
     def wait(self, work: Work[Result]) -> Result:
-        """Do it in the engine's thread, and wait."""
+        """Run the work in the engine's thread and wait."""
         ...
 
     async def ran(self, work: Work[Result]) -> Result:
-        """The same for a caller on a loop."""
+        """The same for a caller on its own event loop."""
         ...
 
     def tried(self, work: Work[Result], seconds: float | None = None) -> Result | Failure:
-        """As `wait`, with what goes wrong as a value."""
+        """As `run`, with errors returned as a value."""
         ...
 
     async def atried(self, work: Work[Result], seconds: float | None = None) -> Result | Failure:
-        """As `ran`, with what goes wrong as a value."""
+        """As `arun`, with errors returned as a value."""
         ...
 
     def used(self, conversation: Conversation) -> None:
-        """It is open and in use."""
+        """The conversation is open and in use."""
         ...
 
     def ended(self, conversation: Conversation) -> None:
-        """It was closed."""
+        """The conversation was closed."""
         ...
 
 
 class Conversation:
-    """Made by `Attached.conversation`. Calls may come from any thread or loop; they are done one after another.
+    """Returned by `EngineThread.conversation`. Calls may come from any thread or loop; they run one after another.
 
-    The points of the loop (`prepare`, `observe`, `end_turn`, `recover`, `on_file_read`, `assemble`, `close`) raise nothing: an error is logged once
-    for each kind, told to the listener as `AdapterFailed`, and the host's own request goes out. What somebody asks for (`summarise`, `compact`,
-    `fetch`) raises as the engine does.
+    The calls of the agent's loop (`prepare`, `observe`, `end_turn`, `recover`, `on_file_read`,
+    `assemble`, `close`) raise nothing: an error is logged once for each kind, passed to the listener as
+    `AdapterFailed`, and the host's own request goes out. Calls on demand (`summarise`, `compact`,
+    `fetch`) raise as the engine does.
     """
 
     def __init__(self, ground: Ground, id: str, *, project: str, format: str, host: Host | None) -> None:
@@ -93,25 +100,25 @@ class Conversation:
         self._turn = asyncio.Lock()
         self._told: set[tuple[str, str]] = set()
         self._late: Event | None = None
-        """Set at the end of the call that took longer than anybody waits for."""
+        """Set when the overdue call ends: the one that exceeded the longest wait."""
 
     @property
     def _stuck(self) -> bool:
-        """Whether a call took longer than anybody waits for, and still runs; until it ends all requests go out as they come."""
+        """Whether an overdue call still runs; until it ends, all requests go out unchanged."""
         return self._late is not None and not self._late.is_set()
 
     @property
     def session(self) -> Session | None:
-        """The engine's session while it is open. Its coroutines belong into the engine's thread."""
+        """The engine's session while it is open. Its coroutines must run in the engine's thread."""
         return self._session
 
     @property
     def notes(self) -> str | None:
-        """The notes as they are on disk; None when there are none yet."""
+        """The notes on disk; None when there are none yet."""
         return None if self._session is None else self._session.notes
 
     def prepare(self, request: JsonObject) -> JsonObject:
-        """The request to send instead of this one; the same where nothing is to be changed, and where memorist failed."""
+        """Return the request to send; the same object when nothing changes or memorist failed."""
         return self._kept("prepare", lambda session: session.prepare(request), request)
 
     async def aprepare(self, request: JsonObject) -> JsonObject:
@@ -127,7 +134,7 @@ class Conversation:
         await self._akept("observe", lambda session: session.observe(reply), None)
 
     def end_turn(self) -> None:
-        """The agent is done with the user's words, and waits for more."""
+        """End the turn: the agent has finished and waits for its user."""
         self._kept("end_turn", lambda session: session.end_turn(), None)
 
     async def aend_turn(self) -> None:
@@ -135,7 +142,9 @@ class Conversation:
         await self._akept("end_turn", lambda session: session.end_turn(), None)
 
     def recover(self) -> JsonObject | None:
-        """The provider refused the last request as too long: the request to send instead; None when nothing more can be done."""
+        """Return the request to send after the provider refused the last one as too long; None when
+        nothing more can be done.
+        """
         return self._kept("recover", lambda session: session.recover(), None)
 
     async def arecover(self) -> JsonObject | None:
@@ -143,9 +152,11 @@ class Conversation:
         return await self._akept("recover", lambda session: session.recover(), None)
 
     def prepare_mapped(self, make: Callable[[], JsonObject], back: Callable[[JsonObject], Result], instead: Result) -> Result:
-        """`prepare` with the adapter's own mapping there and `back` within it, so that a message which cannot be mapped stops no agent either.
+        """Prepare with the adapter's mapping inside, so that a message that cannot be mapped does
+        not stop the agent.
 
-        `instead` is what goes out when something fails: the host's own request.
+        `encode` builds the request, `decode` maps the prepared one back, `fallback` goes out on
+        failure: the host's own request.
         """
         return self._kept("prepare", lambda session: _mapped(session, make, back), instead)
 
@@ -154,7 +165,7 @@ class Conversation:
         return await self._akept("prepare", lambda session: _mapped(session, make, back), instead)
 
     def observe_mapped(self, make: Callable[[], object]) -> None:
-        """`observe` of what `make` gives, with the mapping within it."""
+        """Observe what `encode` returns, with the mapping inside."""
         self._kept("observe", lambda session: _observed(session, make), None)
 
     async def aobserve_mapped(self, make: Callable[[], object]) -> None:
@@ -162,7 +173,7 @@ class Conversation:
         await self._akept("observe", lambda session: _observed(session, make), None)
 
     def recover_mapped(self, back: Callable[[JsonObject], Result]) -> Result | None:
-        """What `back` makes of the request of `recover`; None when nothing more can be done."""
+        """Recover and map the request back with `decode`; None when nothing more can be done."""
         return self._kept("recover", lambda session: _recovered(session, back), None)
 
     async def arecover_mapped(self, back: Callable[[JsonObject], Result]) -> Result | None:
@@ -170,7 +181,7 @@ class Conversation:
         return await self._akept("recover", lambda session: _recovered(session, back), None)
 
     def on_file_read(self, path: str) -> None:
-        """A file came into the conversation without a tool call."""
+        """Note that a file came into the conversation without a tool call."""
         self._kept("on_file_read", lambda session: _done(lambda: session.on_file_read(path)), None)
 
     def assemble(self, context: HostContext) -> None:
@@ -178,7 +189,10 @@ class Conversation:
         self._kept("assemble", lambda session: _done(lambda: session.assemble(context)), None)
 
     def summarise(self) -> str:
-        """Bring the notes up to date now, and give them. Raises NothingToDo for an empty conversation, StoreError where it cannot be opened."""
+        """Update the notes now and return them.
+
+        Raises NothingToDo for an empty conversation, StoreError where it cannot be opened.
+        """
         return self._ground.wait(lambda: self._serial(lambda session: session.summarise()))
 
     async def asummarise(self) -> str:
@@ -186,7 +200,7 @@ class Conversation:
         return await self._ground.ran(lambda: self._serial(lambda session: session.summarise()))
 
     def compact(self, instructions: str = "", strategy: Strategy = "auto") -> Done:
-        """Make the conversation smaller now; the next request shows it. Raises as `summarise`."""
+        """Compact the conversation now; the next request shows it. Raises as `summarise`."""
         return self._ground.wait(lambda: self._serial(lambda session: session.compact(instructions, strategy)))
 
     async def acompact(self, instructions: str = "", strategy: Strategy = "auto") -> Done:
@@ -194,7 +208,10 @@ class Conversation:
         return await self._ground.ran(lambda: self._serial(lambda session: session.compact(instructions, strategy)))
 
     def fetch(self, id: str) -> str | None:
-        """The whole text of what is no longer shown in full; None when there is none of that id. Raises StoreError where it cannot be opened."""
+        """Return the full text of what is no longer shown in full; None for an unknown id.
+
+        Raises StoreError where it cannot be opened.
+        """
         return self._ground.wait(lambda: self._serial(lambda session: _done(lambda: session.fetch(id))))
 
     async def afetch(self, id: str) -> str | None:
@@ -202,15 +219,18 @@ class Conversation:
         return await self._ground.ran(lambda: self._serial(lambda session: _done(lambda: session.fetch(id))))
 
     def fetched(self, id: str) -> str:
-        """What a fetch tool says to the model: the whole text, or that there is none. Raises nothing, as the tool runs in the agent's loop."""
+        """The answer of a fetch tool to the model: the full text, or that there is none.
+
+        Raises nothing, as the tool runs in the agent's loop.
+        """
         return self._kept("fetch", lambda session: _done(lambda: session.fetch(id)), None) or NOTHING
 
     async def afetched(self, id: str) -> str:
-        """As `fetched`."""
+        """As `answer_fetch`."""
         return await self._akept("fetch", lambda session: _done(lambda: session.fetch(id)), None) or NOTHING
 
     def close(self) -> None:
-        """Write everything and let go of the files. It may go on later: the next request opens it again."""
+        """Write everything and release the files. The next request opens it again."""
         self._taken("close", self._ground.tried(self.let_go), None)
 
     async def aclose(self) -> None:
@@ -218,7 +238,7 @@ class Conversation:
         self._taken("close", await self._ground.atried(self.let_go), None)
 
     async def let_go(self) -> None:
-        """Close the session. In the engine's thread."""
+        """Close the session. Runs in the engine's thread."""
         async with self._turn:
             session, self._session = self._session, None
             self._ground.ended(self)
@@ -238,7 +258,9 @@ class Conversation:
         return self._taken(point, await self._ground.atried(lambda: self._serial(work, ended), PATIENCE_SECONDS), instead, ended)
 
     def _taken(self, point: str, outcome: Result | Failure, instead: Result, ended: Event | None = None) -> Result:
-        """What came of it. Whatever went wrong, the agent goes on without memorist: a disk, a format that is not known, a defect of ours."""
+        """Return the outcome, or the fallback after any failure (a disk, an unknown format, a
+        defect of ours): the agent goes on without memorist.
+        """
         if not isinstance(outcome, Failure):
             return outcome
         if isinstance(outcome.error, TimeoutError):
@@ -247,7 +269,7 @@ class Conversation:
         return instead
 
     async def _serial(self, work: Callable[[Session], Awaitable[Result]], ended: Event | None = None) -> Result:
-        """In the engine's thread, after what was called before."""
+        """Run work in the engine's thread, after all earlier calls."""
         try:
             async with self._turn:
                 if self._session is None:
@@ -261,7 +283,7 @@ class Conversation:
                 ended.set()
 
     def _failed(self, point: str, error: BaseException) -> None:
-        """Tell of it once for each point and kind of error."""
+        """Report a failure once for each call and kind of error."""
         mark = (point, type(error).__name__)
         if mark in self._told:
             return

@@ -1,8 +1,8 @@
-"""memorist in Google's Agent Development Kit: a plugin for the loop, a memory service, a summariser of events.
+"""memorist in Google's Agent Development Kit: a plugin for the loop, a memory service, an event summarizer.
 
     App(name="shop", root_agent=agent, plugins=[MemoristPlugin(project=".")])
 
-What ADK keeps in its sessions is never changed; the model is shown what `prepare` gives.
+What ADK keeps in its sessions is never changed; the model is shown what `prepare` returns.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ from memorist.recall.search.run import MemorySearch
 from memorist.store.layout import folder_name
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What the plugin does in this host."""
+"""Features of memorist that this adapter provides."""
 
 _FOUND_AT_MOST = 10
-"""Memories that one search gives. Ours: ADK puts all of them into the prompt."""
+"""Memories that one search returns at most. Our choice: ADK puts all of them into the prompt."""
 
 _log = logging.getLogger("memorist.adapters")
 
 
 def project_of(project: str | Path | None, app: str, user: str) -> str:
-    """The project that memories belong to: the given one for all, or one apart for each user of each app, by a path that is on no disk."""
+    """The project that memories belong to: the given one, or one for each user of each app, by a
+    path that does not exist on disk.
+    """
     if project is not None:
         return str(project)
     return f"/adk-users/{folder_name(app)}/{folder_name(user)}"
@@ -59,7 +61,8 @@ class MemoristPlugin(BasePlugin):
     Args:
         project: folder that memories and sessions belong to; without it each user of each app has their own.
         name: the plugin's name in ADK.
-        attached: an engine to share, which is then not closed with the plugin; without it the arguments of `Memorist` make one.
+        attached: a shared engine, which is not closed with the plugin; without it one is opened with the arguments of `Memorist`.
+        **engine: the arguments of `Memorist`.
     """
 
     reaches = REACHES
@@ -78,14 +81,14 @@ class MemoristPlugin(BasePlugin):
         self.attached = attach(attached, engine)
         """The engine."""
         self.session = ""
-        """Id of the conversation that was in use last."""
+        """Id of the conversation that was used last."""
         self._asked: dict[tuple[str, str], Contents] = {}
-        """The request that each agent of each invocation waits an answer for."""
+        """The request that each agent of each invocation awaits a reply for."""
         self._spoken: dict[str, set[Conversation]] = {}
-        """Conversations of each invocation that is under way."""
+        """Conversations of each running invocation."""
 
     def conversation(self, *, app: str, user: str, session: str, agent: str) -> Conversation:
-        """The conversation of one agent in one of ADK's sessions."""
+        """Return the conversation of one agent in one of ADK's sessions."""
         self.session = f"{session}/{agent}"
         return self.attached.conversation(self.session, project=project_of(self._project, app, user), format=FORMAT)
 
@@ -94,7 +97,7 @@ class MemoristPlugin(BasePlugin):
         return self.conversation(app=session.app_name, user=session.user_id, session=session.id, agent=context.agent_name)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Give the contents that are sent instead. Never answers in the model's place."""
+        """Replace the contents by the prepared ones. Never answers in place of the model."""
         conversation = self._conversation(callback_context)
         self._spoken.setdefault(callback_context.invocation_id, set()).add(conversation)
 
@@ -108,24 +111,27 @@ class MemoristPlugin(BasePlugin):
         llm_request.contents = await conversation.aprepare_mapped(make, back, llm_request.contents)
 
     async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
-        """Take the reply; pieces of a stream are left out, the whole comes after them."""
+        """Observe the reply. Parts of a stream are skipped; the whole reply follows them."""
         contents = self._asked.get((callback_context.invocation_id, callback_context.agent_name))
         if contents is not None and not llm_response.partial and llm_response.content is not None and llm_response.content.parts:
             await self._conversation(callback_context).aobserve_mapped(lambda: contents.reply(llm_response))
 
     async def on_model_error_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> None:
-        """A refusal as too long makes the next request smaller. The error itself stays ADK's to tell."""
+        """After a refusal as too long, make the next request smaller.
+
+        ADK reports the error itself.
+        """
         del llm_request
         if says_too_long(error):
             await self._conversation(callback_context).arecover()
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """The agents are done, and the user is asked again."""
+        """End the turn: the agents are done and wait for the user."""
         for conversation in self._over(invocation_context):
             await conversation.aend_turn()
 
     async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: Exception) -> None:
-        """The run broke off. The turn has no end then."""
+        """Forget a run that broke off. Its turn has no end."""
         del error
         self._over(invocation_context)
 
@@ -142,16 +148,20 @@ class MemoristPlugin(BasePlugin):
 
 
 def _request_of(llm_request: LlmRequest, contents: Contents) -> JsonObject:
-    """The request without its instructions and tools: they stay as they are, and count by the usage that the model reports."""
+    """The request without instructions and tools: they stay unchanged, and count through the usage
+    that the model reports.
+    """
     request: JsonObject = {"model": llm_request.model or "", "messages": contents.originals.items}
     most = llm_request.config.max_output_tokens
     return {**request, "max_completion_tokens": most} if most else request
 
 
 class MemoristMemory(BaseMemoryService):
-    """ADK's memory service over memorist's memories: `search_memory` finds them, `add_session_to_memory` has them extracted from a session.
+    """ADK's memory service over memorist's memories.
 
-    Takes the arguments of `MemoristPlugin`. With the plugin at work `add_session_to_memory` need not be called: it extracts at the end of each turn.
+    `search_memory` finds them, `add_session_to_memory` extracts them from a session. Takes the arguments of
+    `MemoristPlugin`. With the plugin active `add_session_to_memory` is not needed: it extracts at the end
+    of each turn.
     """
 
     def __init__(self, *, project: str | Path | None = None, attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
@@ -159,7 +169,10 @@ class MemoristMemory(BaseMemoryService):
         self.attached = attach(attached, engine)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Take in a whole session, and extract what is worth keeping. The same session may be given again as it grows."""
+        """Take a whole session and extract what is worth keeping.
+
+        The same session may be added again as it grows.
+        """
         await self._take_in(session.app_name, session.user_id, session.id, session.events)
 
     async def add_events_to_memory(
@@ -171,7 +184,7 @@ class MemoristMemory(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Take in these events as a conversation of their own."""
+        """Take these events as a conversation of their own."""
         del custom_metadata
         name = session_id or (events[0].invocation_id if events else "")
         await self._take_in(app_name, user_id, f"{name}/{events[0].id}" if events else name, events)
@@ -186,7 +199,8 @@ class MemoristMemory(BaseMemoryService):
         await conversation.aclose()
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """The memories that bear on the query, best first; none where memorist fails."""
+        """Return the memories that are relevant to the query, best first; none when memorist fails.
+        """
         project = project_of(self._project, app_name, user_id)
         try:
             entries = await self.attached.ran(lambda: self._found(project, query))
@@ -216,10 +230,10 @@ class MemoristMemory(BaseMemoryService):
 
 
 class MemoristSummarizer(BaseEventsSummarizer):
-    """What ADK's own compaction asks for a summary: `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
+    """The summarizer for ADK's own compaction: `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
 
-    Needed only where ADK shall make the sessions smaller that it keeps; the plugin makes requests smaller by itself. Takes the arguments of the plugin,
-    but for its name; `project` says only where its files are.
+    Needed only where ADK should compact the sessions that it stores; the plugin compacts requests by
+    itself. Takes the arguments of the plugin except its name; `project` only decides where its files are.
     """
 
     def __init__(self, *, project: str | Path = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
@@ -227,7 +241,9 @@ class MemoristSummarizer(BaseEventsSummarizer):
         self.attached = attach(attached, engine)
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        """One event in the place of these; None, and ADK goes on with all of them, where nothing came of it."""
+        """Return one event in place of these; None, and ADK keeps all of them, when nothing was
+        compacted.
+        """
         given = Contents([event.content for event in events if event.content is not None])
         items = given.originals.items
         if not items:
@@ -249,7 +265,7 @@ class MemoristSummarizer(BaseEventsSummarizer):
 
 
 async def _smaller(conversation: Conversation, request: JsonObject) -> list[JsonObject]:
-    """The items of the request, made smaller by a model where there is one, else by rule."""
+    """The items of the request, compacted by a model where there is one, else by rules."""
     items: list[JsonObject] = request["messages"]
     sent: list[JsonObject] = (await conversation.aprepare(request))["messages"]
     strategies: tuple[Strategy, ...] = ("full", "structural")

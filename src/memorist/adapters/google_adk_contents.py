@@ -1,7 +1,8 @@
-"""Contents of the Google ADK as messages of Chat Completions, and back. Pure.
+"""Google ADK contents as Chat Completions messages, and back. Pure.
 
-ADK strips the ids that it gave to calls before a request goes out, and Gemini pairs by name and order; so calls without an id are numbered here in the
-order they stand in, which is the same in every request as long as the history only grows.
+ADK strips the ids of its calls before a request goes out, and Gemini pairs calls and results by
+name and order. So calls without an id are numbered here in order, which is the same in every
+request as long as the history only grows.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _TEXT_KEYS = ("result", "output")
 
 
 class Result(NamedTuple):
-    """A result as it stands on the wire, the part it came from, and the id that ADK gave it."""
+    """A tool result as a wire item, the part it came from, and its id in ADK."""
 
     item: JsonObject
     part: types.Part
@@ -47,14 +48,14 @@ class Contents:
 
     def __init__(self, contents: Sequence[types.Content]) -> None:
         self._waiting: defaultdict[str, deque[str]] = defaultdict(deque)
-        """Ids of calls that have no result yet, by the name of the tool."""
+        """Ids of calls without a result, by tool name."""
         self._count = 0
         self._called: dict[str, str] = {}
         self._results: dict[str, Result] = {}
         self.originals: Originals[types.Content] = Originals((content, list(self.items_of(content))) for content in contents)
 
     def items_of(self, content: types.Content) -> Iterator[JsonObject]:
-        """The wire items of a content; none for one that says nothing."""
+        """Encode a content; nothing for one that is empty."""
         if content.role == "model":
             yield from self._said(content.parts or ())
             return
@@ -103,7 +104,9 @@ class Contents:
         return item
 
     def back(self, sent: Sequence[Any]) -> list[types.Content]:
-        """The contents that say what these items say; the host's own objects wherever memorist changed nothing."""
+        """Return the contents for these items; the host's own objects wherever memorist changed
+        nothing.
+        """
         return self.originals.back(sent, lambda items: list(self._made(items)))
 
     def _made(self, items: Sequence[Any]) -> Iterator[types.Content]:
@@ -129,7 +132,7 @@ class Contents:
         return types.Part(function_response=response)
 
     def reply(self, response: LlmResponse) -> JsonObject:
-        """The reply to this request on the wire."""
+        """Encode the reply to this request."""
         used = response.usage_metadata
         usage = None
         if used is not None:

@@ -1,10 +1,12 @@
 """memorist in Hermes Agent: a memory provider and a context engine, which share one conversation.
 
-Hermes loads both from a folder below its home (docs/plugs/hermes.md), whose `__init__.py` is one line: the import of `register`, or
+Hermes loads both from a folder in its home (docs/plugs/hermes.md), whose `__init__.py` is one line: the
+import of `register`, or
 
     register = plugin(project="/srv/shop")
 
-Hermes keeps a history of its own and replaces it by what the context engine gives; the provider is shown it at the end of each turn.
+Hermes keeps its own history and replaces it by what the context engine returns; the provider sees it at
+the end of each turn.
 """
 
 from __future__ import annotations
@@ -31,19 +33,21 @@ from memorist.engine.model_limits import limits_of
 from memorist.errors import MemoristError
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What both together do in this host."""
+"""Features of memorist that both provide together."""
 
 _log = logging.getLogger("memorist.adapters")
 
 _ENGINE_SHARE = 0.75
-"""Share of the context length that Hermes never lets a conversation pass; the default of `ContextEngine.threshold_percent`."""
+"""Share of the context length that Hermes never exceeds; the default of
+`ContextEngine.threshold_percent`.
+"""
 
 
 class MemoristMemoryProvider(MemoryProvider):
     """Recall before a turn, notes and extraction after it.
 
-    Hermes asks its provider once for each turn, before it begins. Where the plug-in is enabled too, memorist hears of each call of the model by hooks,
-    so that notes are taken while a long turn runs; else it hears of a turn at its end.
+    Hermes asks its provider once per turn, before it begins. Where the plug-in is enabled too, hooks
+    report each model call, so that notes are updated during a long turn; else memorist sees a turn at its end.
     """
 
     reaches = frozenset({"notes", "recall", "extraction"})
@@ -54,7 +58,7 @@ class MemoristMemoryProvider(MemoryProvider):
         self._shown: set[str] = set()
         self._writes = True
         self._whose = ("", "")
-        """Hermes' home and the user of a gateway."""
+        """Hermes' home, and the user of a gateway."""
 
     @property
     def name(self) -> str:
@@ -66,7 +70,7 @@ class MemoristMemoryProvider(MemoryProvider):
         return True
 
     def initialize(self, session_id: str, **kwargs: object) -> None:
-        """A session begins. Nothing is written for sessions of subagents and timers."""
+        """Begin a session. Nothing is written for sessions of subagents and timers."""
         self.session = session_id
         self._writes = kwargs.get("agent_context", "primary") == "primary"
         self._whose = str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or "")
@@ -74,7 +78,9 @@ class MemoristMemoryProvider(MemoryProvider):
             self.shared.remembers(session_id, *self._whose)
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
-        """What memorist would show the model with this message: the index of memories once, and those that bear on it."""
+        """Return what memorist would show the model with this message: the memory index once, and
+        relevant memories.
+        """
         if not query or not self._writes:
             return ""
         session = session_id or self.session
@@ -94,7 +100,11 @@ class MemoristMemoryProvider(MemoryProvider):
     def sync_turn(
         self, user_content: str, assistant_content: str, *, session_id: str = "", messages: list[dict[str, Any]] | None = None
     ) -> None:
-        """A turn is over. It is taken in now, from the whole history where Hermes gives it, unless its calls were told one by one."""
+        """End a turn.
+
+        Its messages are recorded now, from the whole history where Hermes gives it, unless hooks
+        reported its calls one by one.
+        """
         session = session_id or self.session
         if not self._writes:
             return
@@ -107,14 +117,14 @@ class MemoristMemoryProvider(MemoryProvider):
         conversation.end_turn()
 
     def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
-        """The notes, for another engine's summary; memorist's own has them."""
+        """Return the notes, for another engine's summary; memorist's own has them."""
         del messages
         return self._conversation("").notes or ""
 
     def on_session_switch(
         self, new_session_id: str, *, parent_session_id: str = "", reset: bool = False, rewound: bool = False, **kwargs: object
     ) -> None:
-        """Follow Hermes to another id. A compaction goes on with the same conversation."""
+        """Follow Hermes to another session id. A compaction continues the same conversation."""
         del rewound
         if kwargs.get("reason") == "compression" and not reset:
             self.shared.goes_on(parent_session_id or self.session, new_session_id)
@@ -125,11 +135,11 @@ class MemoristMemoryProvider(MemoryProvider):
         self.session = new_session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
-        """None: what is remembered is shown, not asked for."""
+        """Return none: memories are shown without a tool."""
         return []
 
     def shutdown(self) -> None:
-        """The session is over: write everything, and let go of its files."""
+        """End the session: write everything and release its files."""
         if self.session:
             self._conversation("").close()
             self.shared.forget(self.session)
@@ -139,7 +149,7 @@ class MemoristMemoryProvider(MemoryProvider):
 
 
 class MemoristEngine(ContextEngine):
-    """Compaction by memorist in the place of Hermes' own."""
+    """Compaction by memorist in place of Hermes' own."""
 
     reaches = frozenset({"notes", "compaction"})
 
@@ -148,7 +158,10 @@ class MemoristEngine(ContextEngine):
         self.session = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
-        """Hermes copies the engine for each agent; the copies share what holds files and threads."""
+        """Return a shallow copy:
+
+        Hermes copies the engine for each agent, and the copies share files and threads.
+        """
         del memo
         return copy.copy(self)
 
@@ -160,7 +173,10 @@ class MemoristEngine(ContextEngine):
     def update_model(
         self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = "", api_mode: str = ""
     ) -> None:
-        """The model and its window. The threshold is memorist's, or Hermes' where that is lower."""
+        """Set the model and its window.
+
+        The threshold is memorist's, or Hermes' where that is lower.
+        """
         del base_url, api_key, provider, api_mode
         self.shared.model = model
         self.context_length = context_length
@@ -168,7 +184,7 @@ class MemoristEngine(ContextEngine):
         self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
 
     def update_from_response(self, usage: dict[str, Any]) -> None:
-        """What the last call took."""
+        """Record the usage of the last call."""
         self.last_prompt_tokens = int(usage.get("prompt_tokens") or 0)
         self.last_completion_tokens = int(usage.get("completion_tokens") or 0)
         self.last_total_tokens = int(usage.get("total_tokens") or 0)
@@ -185,7 +201,11 @@ class MemoristEngine(ContextEngine):
         force: bool = False,
         memory_context: str = "",
     ) -> list[dict[str, Any]]:
-        """The history to go on with; Hermes' own message wherever memorist changed nothing. The same list where nothing came of it."""
+        """Return the history to continue with; Hermes' own message wherever memorist changed
+        nothing.
+
+        The same list when nothing was compacted.
+        """
         del current_tokens
         conversation = self.shared.conversation(self.session)
         given: Originals[dict[str, Any]] = Originals()
@@ -213,17 +233,17 @@ class MemoristEngine(ContextEngine):
         return smaller
 
     def on_session_start(self, session_id: str, **kwargs: object) -> None:
-        """A session begins, or goes on under another id after a compaction."""
+        """Begin a session, or continue one under another id after a compaction."""
         if kwargs.get("boundary_reason") == "compression":
             self.shared.goes_on(str(kwargs.get("old_session_id") or self.session), session_id)
         self.session = session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
-        """The tool that fetches back what was cut, where it was asked for."""
+        """The fetch tool, where it was requested."""
         return [dict(fetch_tool(FORMAT)["function"])] if self.shared.fetch else []
 
     def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: object) -> str:
-        """Answer the model that fetches something back."""
+        """Answer a call of the fetch tool."""
         del kwargs
         if name != FETCH_NAME:
             return msgspec.json.encode({"error": f"memorist has no tool {name}"}).decode()
@@ -239,21 +259,27 @@ def _same(messages: Sequence[object], others: Sequence[object]) -> bool:
 
 
 _known: dict[tuple[object, ...], Shared] = {}
-"""What is shared, by its options: Hermes loads a plug-in's file once for the provider and once for the engine."""
+"""The shared state by its options:
+
+Hermes loads a plug-in's file once for the provider and once for the engine.
+"""
 
 Registry = object
-"""What Hermes hands to `register`: one class for providers and another for the rest, with nothing in common."""
+"""What Hermes passes to `register`: different classes for providers and for the rest, with nothing
+in common.
+"""
 
 
 def plugin(
     *, project: str | Path | None = None, fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
 ) -> Callable[[Registry], None]:
-    """A `register` for a plug-in of Hermes. Called again with the same options, as Hermes does, it shares one engine.
+    """Return a `register` for a plug-in of Hermes. Called again with the same options, as Hermes does, it shares one engine.
 
     Args:
         project: folder that memories belong to; without it they belong to Hermes' profile, or to the user of a gateway.
-        fetch: offer the model a tool that fetches back what was taken out.
-        attached: an engine to share; without it the arguments of `Memorist` make one, when Hermes first needs it.
+        fetch: offer the model a tool that fetches back what was removed.
+        attached: a shared engine; without it one is opened with the arguments of `Memorist`, on first use.
+        **engine: the arguments of `Memorist`.
     """
     key = (str(project), fetch, id(attached), os.environ.get("MEMORIST_HOME"), repr(sorted(engine.items(), key=lambda item: item[0])))
 

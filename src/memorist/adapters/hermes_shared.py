@@ -1,4 +1,6 @@
-"""What the two halves of the plug-in for Hermes Agent share: the engine, the sessions' names, and messages as they go over the wire."""
+"""What the two halves of the plug-in for Hermes Agent share: the engine, session names, and
+messages in wire form.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from memorist.core.messages import JsonObject
 from memorist.store.layout import folder_name
 
 _KEYS = ("role", "content", "tool_calls", "tool_call_id", "name")
-"""What of a message of Hermes goes over the wire; the rest (times, ids, the prepared text of a request) is its own."""
+"""Keys of a Hermes message that go over the wire; the rest (times, ids, the prepared text of a
+request) is Hermes' own.
+"""
 
 
 class Shared:
-    """What the provider and the engine of one plug-in share: the memorist engine, made when it is first needed, and the conversations."""
+    """State shared by the provider and the engine of one plug-in: the memorist engine, opened on
+    first use, and the conversations.
+    """
 
     def __init__(
         self, *, project: str | Path | None = None, fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
@@ -30,7 +36,7 @@ class Shared:
         self._engine = engine
         self._making = threading.Lock()
         self._projects: dict[str, str] = {}
-        """Of the sessions of which something is remembered."""
+        """Projects of the sessions that are remembered."""
         self._histories: dict[str, list[JsonObject]] = {}
         self._heard: set[str] = set()
         self._first: dict[str, str] = {}
@@ -47,20 +53,21 @@ class Shared:
             return self._attached
 
     def remembers(self, session: str, home: str, user: str) -> None:
-        """A session with a person begins. What is remembered belongs to the project that was set; else to the user of a gateway, or to the whole profile.
+        """Begin a session with a user. It belongs to the configured project; else to the user of a
+        gateway, or to the whole profile.
 
-        Of other sessions (subagents, timers) nothing is remembered.
+        Other sessions (subagents, timers) are not remembered.
         """
         apart = f"/hermes-users/{folder_name(home)}/{folder_name(user)}" if user else home
         self._projects[session] = apart if self._project is None else str(self._project)
 
     def forget(self, session: str) -> None:
-        """A session is over: nothing of it is needed in memory."""
+        """Drop a session that is over from memory."""
         self._histories.pop(session, None)
         self._heard.discard(session)
 
     def goes_on(self, old: str, new: str) -> None:
-        """Hermes gave a session that it made smaller another id."""
+        """Continue a session under another id, which Hermes gave it at a compaction."""
         if old and new != old:
             self._first[new] = self._first.get(old, old)
 
@@ -70,16 +77,16 @@ class Shared:
         return self.attached.conversation(first, project=self._projects.get(first, ""), format=FORMAT)
 
     def history(self, session: str) -> list[JsonObject]:
-        """The history of a session as it is known last."""
+        """The last known history of a session."""
         return self._histories.get(session, [])
 
     def keep(self, session: str, messages: Iterable[Mapping[str, Any]]) -> list[JsonObject]:
-        """Know this history of a session, and give it as it goes over the wire."""
+        """Store the history of a session and return it in wire form."""
         kept = self._histories[session] = [wire_of(message) for message in messages]
         return kept
 
     def hears(self, session: str) -> bool:
-        """Whether the calls of this session's model are told one by one."""
+        """Whether hooks report the model calls of this session."""
         return session in self._heard
 
     def begin_turn(self, *, session_id: str = "", conversation_history: Sequence[Mapping[str, Any]] = (), **_: object) -> None:
@@ -87,7 +94,10 @@ class Shared:
         self.keep(session_id, conversation_history)
 
     def call(self, *, session_id: str = "", conversation_history: Sequence[Mapping[str, Any]] = (), model: str = "", **_: object) -> None:
-        """Hermes' hook `pre_api_request`: one call of the model. Hermes sends its own request, and replaces its history at its compactions only."""
+        """Hermes' hook `pre_api_request`: one model call.
+
+        Hermes sends its own request, and replaces its history only at its compactions.
+        """
         self._heard.add(session_id)
         self.model = model or self.model
         self.conversation(session_id).prepare({"model": model, "messages": self.keep(session_id, conversation_history)})
@@ -95,7 +105,7 @@ class Shared:
     def answer(
         self, *, session_id: str = "", assistant_message: object = None, usage: Mapping[str, Any] | None = None, **_: object
     ) -> None:
-        """Hermes' hook `post_api_request`: what the model said."""
+        """Hermes' hook `post_api_request`: the model's reply."""
         used = usage_of(
             prompt=_count(usage, "prompt_tokens"), output=_count(usage, "completion_tokens"), cached=_count(usage, "cache_read_tokens")
         )
@@ -117,7 +127,8 @@ def _said(message: object) -> JsonObject:
 
 
 def wire_of(message: Mapping[str, Any]) -> JsonObject:
-    """What of a message of Hermes goes over the wire; the same for a message of the model as it came and as Hermes keeps it."""
+    """Encode a Hermes message; the same for a model's message as received and as Hermes stores it.
+    """
     item = {key: message[key] for key in _KEYS if message.get(key)}
     item["content"] = message.get("content") or ""
     if "tool_calls" in item:
@@ -129,7 +140,9 @@ def wire_of(message: Mapping[str, Any]) -> JsonObject:
 
 
 def added(given: Sequence[JsonObject], sent: Sequence[JsonObject]) -> list[str]:
-    """The texts that memorist shows beside the host's messages, in their order; of a conversation made smaller only those after the last message."""
+    """The texts that memorist adds to the host's messages, in order; for a compacted conversation
+    only those after the last message.
+    """
     both = Originals(((True, item), [item]) for item in given).back(sent, lambda items: [(False, item) for item in items])
     if sum(host for host, _ in both) < len(given):
         last = max((index for index, (host, _) in enumerate(both) if host), default=len(both))

@@ -27,19 +27,20 @@ from memorist.errors import FormatError
 from memorist.session_memory.trigger import Host
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What the hooks of the host let memorist do."""
+"""Features of memorist that this adapter provides."""
 
 
 class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Session memory, compaction, recall and extraction for an agent of `create_agent` or `create_deep_agent`, sync and async.
 
-    A session is a thread: its `thread_id`; without one, the messages that begin alike (their first message's id). An agent within an agent has
-    a session of its own.
+    A session is a thread: its `thread_id`; without one, the conversation that starts with the same
+    message (its id). An agent within an agent has a session of its own.
 
     Args:
-        project: root folder of the project; memories belong to it. Without one nothing is remembered from session to session.
-        fetch: offer the model a tool that fetches back what was taken out.
-        attached: an engine to share with other agents; without it the arguments of `Memorist` make one.
+        project: root folder of the project; memories belong to it. Without one nothing is remembered across sessions.
+        fetch: offer the model a tool that fetches back what was removed.
+        attached: an engine shared with other agents; without it one is opened with the arguments of `Memorist`.
+        **engine: the arguments of `Memorist`.
     """
 
     reaches = REACHES
@@ -49,23 +50,24 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> None:
         super().__init__()
         self.attached = attach(attached, engine)
-        """The engine; close it, or leave that to the end of the program."""
+        """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
-        """Id of the session that was in use last."""
+        """Id of the session that was used last."""
         self._project = str(project)
         self.tools: Sequence[BaseTool] = [self._fetch_tool()] if fetch else []
 
     def conversation(self, session: str) -> Conversation:
-        """The conversation of a session, by its thread's id: for its notes, or to compact it."""
+        """Return the conversation of a session by its thread id: for its notes, or to compact it.
+        """
         return self.attached.conversation(session, project=self._project, format="openai_chat")
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> ModelResponse[Any]:
-        """Send what memorist prepared; once more, smaller, where the provider refuses it as too long."""
+        """Send the prepared request; once more, smaller, if the provider refuses it as too long."""
         talk, mapped = self._of(request), Mapped(request)
         prepared = talk.prepare_mapped(mapped.body, mapped.back, request)
         try:
             response = handler(prepared)
-        except Exception as error:  # each provider has its own kinds; what does not say "too long" goes on as it came
+        except Exception as error:  # providers differ; other errors are re-raised
             again = talk.recover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
@@ -81,7 +83,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         prepared = await talk.aprepare_mapped(mapped.body, mapped.back, request)
         try:
             response = await handler(prepared)
-        except Exception as error:  # each provider has its own kinds; what does not say "too long" goes on as it came
+        except Exception as error:  # providers differ; other errors are re-raised
             again = await talk.arecover_mapped(mapped.back) if says_too_long(error) else None
             if again is None:
                 raise
@@ -90,7 +92,7 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return response
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        """The turn is over."""
+        """End the turn."""
         self._talk(runtime, state["messages"]).end_turn()
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
@@ -101,7 +103,11 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self._talk(request.runtime, request.state.get("messages") or request.messages)
 
     def _talk(self, runtime: Runtime[Any] | ToolRuntime | None, messages: Sequence[BaseMessage]) -> Conversation:
-        """The conversation of a run. The state's messages tell one that has no thread: LangGraph gives each an id that stays."""
+        """Return the conversation of a run.
+
+        Without a thread, the first message identifies it: LangGraph gives each message a permanent
+        id.
+        """
         info = getattr(runtime, "execution_info", None)
         thread, place = getattr(info, "thread_id", None), getattr(info, "checkpoint_ns", None) or ""
         nested = "|" in place
@@ -123,15 +129,17 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
 
 class Mapped:
-    """One request of LangChain as memorist sees it, and the way back."""
+    """A LangChain request encoded for memorist, and the way back."""
 
     def __init__(self, request: ModelRequest[Any]) -> None:
         self._request = request
         self._originals: Originals[AnyMessage] = Originals()
 
     def body(self) -> JsonObject:
-        """The request in Chat Completions. The instructions and tools are not part of it: they stay as they are, and other middlewares may change them
-        from call to call. They count all the same, by the usage that the model reports.
+        """Encode the request as Chat Completions.
+
+        Instructions and tools are not included: they stay unchanged, and other middleware may
+        change them per call. They still count, through the usage that the model reports.
         """
         request = self._request
         self._originals = Originals((message, (item_of(message),)) for message in request.messages)
@@ -140,7 +148,7 @@ class Mapped:
         return {**body, "max_completion_tokens": limit} if isinstance(limit, int) else body
 
     def back(self, body: JsonObject) -> ModelRequest[Any]:
-        """The request to send; the very same one where nothing was changed."""
+        """Return the request to send; the same object when nothing was changed."""
         hosts = self._request.messages
         messages = self._originals.back(body["messages"], lambda run: messages_of(run, hosts))
         if len(messages) == len(hosts) and all(one is other for one, other in zip(messages, hosts, strict=True)):
@@ -154,7 +162,10 @@ def _name(request: ModelRequest[Any]) -> str:
 
 
 def _reply(response: object) -> AIMessage:
-    """The model's own message of a response; beside it may stand what LangChain made of a structured answer. Raises FormatError where there is none."""
+    """The model's message in a response, which may also hold a structured answer.
+
+    Raises FormatError when there is none.
+    """
     result = [response] if isinstance(response, AIMessage) else getattr(response, "result", [])
     for message in result:
         if isinstance(message, AIMessage):

@@ -1,7 +1,8 @@
-"""LangChain's messages as entries of Chat Completions, both ways.
+"""LangChain's messages as Chat Completions messages, both ways.
 
-The wire form is for memorist alone: what goes to the provider is LangChain's own message wherever memorist left it as it was. So it holds what is said,
-called and answered, and pictures; not the thinking and the provider's own fields, which stay in the message.
+The wire form is for memorist only: the provider gets LangChain's own message wherever memorist left
+it unchanged. So it holds text, calls, results and images; thinking and the provider's own fields
+stay in the message.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ _TEXTS = frozenset({"text", "output_text", "input_text"})
 _UNSAID = frozenset(
     {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "tool_use", "tool_call", "tool_call_chunk", "function_call"}
 )
-"""Blocks of a reply that are no words: the calls stand beside the content as well, and the thinking stays in LangChain's message."""
+"""Content blocks of a reply that are not text: tool calls are also listed beside the content, and
+thinking stays in LangChain's message.
+"""
 _ENCODE = msgspec.json.Encoder(enc_hook=repr).encode
 
 
 def item_of(message: BaseMessage) -> JsonObject:
-    """The entry for one message."""
+    """Encode one message."""
     match message:
         case AIMessage():
             return _assistant(message)
@@ -35,7 +38,7 @@ def item_of(message: BaseMessage) -> JsonObject:
         case ChatMessage():
             return {"role": message.role, "content": _content(message.content)}
         case _:
-            # What a middleware wrote, such as a summary, is not the person's word.
+            # What a middleware wrote, such as a summary, is not a user message.
             role = "developer" if message.additional_kwargs.get("lc_source") else "user"
             return {"role": role, "content": _content(message.content)}
 
@@ -70,17 +73,17 @@ def _parts(content: Iterable[str | dict[str, Any]]) -> list[JsonObject]:
 
 
 def _part(part: dict[str, Any]) -> JsonObject:
-    """A content block: text and pictures as Chat Completions has them, all else as it stands."""
+    """Encode a content block: text and images as in Chat Completions, everything else unchanged."""
     kind = str(part.get("type", ""))
     if kind in _TEXTS and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    plain: JsonObject = msgspec.json.decode(_ENCODE({**part, "type": kind}))  # bytes become base64, and what is no JSON its text
+    plain: JsonObject = msgspec.json.decode(_ENCODE({**part, "type": kind}))  # bytes become base64, other non-JSON values their repr
     link = _picture(plain) if kind == "image" else None
     return plain if link is None else {"type": "image_url", "image_url": {"url": link}}
 
 
 def _picture(part: dict[str, Any]) -> str | None:
-    """The address of a picture in LangChain's own block or in Anthropic's."""
+    """The URL of an image in LangChain's or Anthropic's own block."""
     source = part.get("source")
     held = source if isinstance(source, dict) else part
     if isinstance(held.get("url"), str):
@@ -91,7 +94,10 @@ def _picture(part: dict[str, Any]) -> str | None:
 
 
 def messages_of(items: Iterable[JsonObject], hosts: Iterable[BaseMessage]) -> list[AnyMessage]:
-    """Messages for entries that memorist added or changed. A tool result that was changed keeps the id, name and artifact of the host's."""
+    """Decode items that memorist added or changed.
+
+    A changed tool result keeps the id, name and artifact of the host's.
+    """
     results = {message.tool_call_id: message for message in hosts if isinstance(message, ToolMessage)}
     return [_message(item, results) for item in items]
 
@@ -110,7 +116,8 @@ def _message(item: JsonObject, results: Mapping[str, ToolMessage]) -> AnyMessage
                 else own.model_copy(update={"content": content})
             )
         case _:
-            # Words of memorist's own in any role but the model's: several providers take instructions at the head of the history only.
+            # Memorist's own messages in any role but the model's become user messages: several
+            # providers accept instructions only at the start of the history.
             return HumanMessage(content=content)
 
 
@@ -120,7 +127,7 @@ def _read_call(call: JsonObject) -> ToolCall:
 
 
 def reply_of(message: AIMessage) -> JsonObject:
-    """A reply as Chat Completions gives it, with its usage where the provider told it."""
+    """Encode a reply, with its usage where the provider reported it."""
     facts = message.response_metadata
     body: JsonObject = {
         "id": message.id,

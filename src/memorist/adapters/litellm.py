@@ -1,7 +1,7 @@
 """LiteLLM: a logger for its callbacks, and calls for where its hooks do not reach.
 
-litellm.callbacks = [MemoristLogger(project=".")]       # every call on a loop, through the router or the proxy server as well
-reply = memorist.completion(model=…, messages=…)         # a call that blocks
+litellm.callbacks = [MemoristLogger(project=".")]       # every async call, through the router or the proxy server too
+reply = memorist.completion(model=…, messages=…)         # a blocking call
 """
 
 from __future__ import annotations
@@ -25,28 +25,33 @@ FORMATS = {
     "responses": "openai_responses",
     "anthropic_messages": "anthropic",
 }
-"""Wire format by LiteLLM's kind of call."""
+"""Wire format by LiteLLM's call type."""
 HISTORY = {"openai_chat": "messages", "openai_responses": "input", "anthropic": "messages"}
 """The argument that holds the growing list."""
 SAID = ("system", "instructions", "tools", "max_tokens", "max_completion_tokens", "max_output_tokens")
-"""Other arguments of a call that its size depends on."""
+"""Other arguments of a call that count toward its size."""
 KEPT_BY_THE_PROVIDER = ("previous_response_id", "conversation", "prompt")
-"""Arguments of a call whose history is with the provider."""
+"""Arguments of a call whose history the provider keeps."""
 MOST_OPEN = 10_000
-"""Calls that are under way at once, for which replies are waited for. Ours; a call that fails is not told of, and is forgotten by this."""
+"""Calls in flight whose replies are awaited.
+
+Our choice; LiteLLM does not report a failed call, which is dropped by this bound.
+"""
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What this plug does of all that memorist does."""
+"""Features of memorist that this adapter provides."""
 
 
 class MemoristLogger(WirePlug, CustomLogger):
-    """For `litellm.callbacks` and the callbacks of LiteLLM's proxy server. Takes `PlugOptions`.
+    """For `litellm.callbacks` and the callbacks of LiteLLM's proxy server. Takes `AdapterOptions`.
 
-    A call belongs to the conversation that it names by `litellm_session_id` or `metadata={"session_id": …}`, else to the plug's own. On the proxy server,
-    where many people call, one that names none passes as it is; conversations of different keys are kept apart.
+    A call belongs to the conversation that it names by `litellm_session_id` or
+    `metadata={"session_id": …}`, else to the adapter's default one. On the proxy server, which has many
+    users, a call that names none passes unchanged; conversations of different keys are kept apart.
 
-    LiteLLM asks its callbacks before a call on a loop (`acompletion`, `aresponses`, `anthropic_messages`), and not before a `completion` that blocks; for
-    that one, and to have a request that was refused as too long sent once more, call `completion` and `acompletion` of the plug.
+    LiteLLM calls its callbacks before an async call (`acompletion`, `aresponses`, `anthropic_messages`),
+    but not before a blocking `completion`. For that one, and to have a request that was refused as too
+    long sent once more, call `completion` and `acompletion` of this object.
     """
 
     formats = ("openai_chat", "openai_responses", "anthropic")
@@ -57,7 +62,7 @@ class MemoristLogger(WirePlug, CustomLogger):
         self._open: OrderedDict[str, Exchange] = OrderedDict()
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: object) -> dict[str, Any] | None:
-        """LiteLLM's: before a call goes out."""
+        """LiteLLM's hook before a call goes out."""
         format = FORMATS.get(str(getattr(call_type, "value", call_type)))
         body = None if format is None else _body(kwargs, format)
         if format is None or body is None or self.kept_elsewhere(kwargs, KEPT_BY_THE_PROVIDER):
@@ -75,13 +80,16 @@ class MemoristLogger(WirePlug, CustomLogger):
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: object, *_: object, **__: object
     ) -> None:
-        """LiteLLM's: a reply came in one piece."""
+        """LiteLLM's hook after a reply that was not streamed."""
         exchange = self._open.pop(str(request_data.get("litellm_call_id", "")), None)
         if exchange is not None:
             await exchange.aanswered(response)
 
     async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: object, *_: object, **__: object) -> None:
-        """LiteLLM's: a reply is over, streamed ones as well; told a little later, so that it may be too late for the next request."""
+        """LiteLLM's hook after any reply, streamed ones too.
+
+        It comes a little later, possibly after the next request.
+        """
         exchange = self._open.pop(str(kwargs.get("litellm_call_id", "")), None)
         if exchange is not None:
             await exchange.aanswered(kwargs.get("async_complete_streaming_response") or response_obj)
@@ -133,14 +141,14 @@ class MemoristLogger(WirePlug, CustomLogger):
 
 
 class _Chunks:
-    """A streamed reply: what LiteLLM gives, and when it is over, memorist hears the whole of it."""
+    """A streamed reply as LiteLLM yields it; the whole reply is observed at its end."""
 
     def __init__(self, stream: CustomStreamWrapper, exchange: Exchange) -> None:
         self._stream = stream
         self._exchange = exchange
 
     def __getattr__(self, name: str) -> object:
-        """LiteLLM's own."""
+        """Delegate to LiteLLM's stream."""
         found: object = getattr(self._stream, name)
         return found
 
@@ -164,7 +172,7 @@ class _Chunks:
 
 
 def _body(call: Mapping[str, Any], format: str) -> JsonObject | None:
-    """The request as the engine reads it; None where the history is not given by name."""
+    """The request as the engine reads it; None where the history is not passed by keyword."""
     key = HISTORY[format]
     if not isinstance(call.get(key), list | str):
         return None
@@ -173,12 +181,12 @@ def _body(call: Mapping[str, Any], format: str) -> JsonObject | None:
 
 
 def _changed(body: JsonObject, prepared: JsonObject) -> dict[str, Any]:
-    """The arguments that memorist wants otherwise."""
+    """The arguments that memorist changed."""
     return {name: value for name, value in prepared.items() if body.get(name) is not value}
 
 
 def _session(call: Mapping[str, Any]) -> str | None:
-    """The conversation that a call names; on the proxy server with the key's hash before it."""
+    """The conversation that a call names; on the proxy server prefixed with the key's hash."""
     metadata: dict[str, Any] = {}
     for name in ("litellm_metadata", "metadata"):
         if isinstance(call.get(name), dict):

@@ -1,7 +1,9 @@
-"""A project's memory behind an agent's memory tool: the same gate, history and index as for all that writes there.
+"""A project's memory behind an agent's memory tool: the same gate, history and index as for every
+other write.
 
-What the tool writes is a model's: secrets are taken out, its origin is proved from the conversation, what is doubtful waits in the inbox, and so does
-whatever would be deleted. What waits or is withheld is not shown.
+What the tool writes comes from a model: secrets are redacted, its origin is proved from the
+conversation, doubtful changes and all deletions wait in the inbox. What waits or is withheld is not
+shown.
 """
 
 from __future__ import annotations
@@ -29,16 +31,20 @@ from memorist.store.transcript import recorded
 
 
 def said_in(session: Session) -> Evidence:
-    """What a conversation holds that can stand behind a memory, from its transcript: the whole of it, whatever was compacted."""
-    session.fetch("")  # hands to the disk what was said last
+    """Collect what can prove the origin of a memory from a conversation's transcript: the whole of
+    it, including what was compacted.
+    """
+    session.fetch("")  # flushes the transcript to disk
     held = evidence(session.id, (entry for entry in recorded(session.layout.transcript) if isinstance(entry, Message)))
     return replace(held, outside=newest_of(held.outside))
 
 
 class MemoryFiles:
-    """The commands of the tool. Each gives the text for the model; raises InputError with a sentence for it, WriteConflict, StoreError.
+    """The commands of the tool. Each returns the text for the model.
 
-    Works in the thread of the engine that `memory` belongs to. `said` gives what the conversation holds; nothing stands behind the changes without it.
+    They raise InputError with a sentence for the model, WriteConflict, and StoreError. They run in the
+    thread of the engine that `memory` belongs to. `read_evidence` returns what the conversation holds;
+    without it nothing proves the origin of a change.
     """
 
     def __init__(self, memory: AutoMemory, said: Callable[[], Evidence] = Evidence) -> None:
@@ -46,7 +52,7 @@ class MemoryFiles:
         self._said = said
 
     def view(self, path: object, view_range: object = None) -> str:
-        """A folder's files, or a file's lines."""
+        """Show a folder's files, or a file's lines."""
         inner = below(path)
         index = self._memory.shown_index()
         files = [(head.path, head.size) for head in self._memory.shown_heads()]
@@ -62,7 +68,7 @@ class MemoryFiles:
         return shown_text(self._read(path))
 
     def create(self, path: object, text: object) -> str:
-        """A new file."""
+        """Create a file."""
         name = file_of(path)
         if not isinstance(text, str):
             raise InputError("file_text is the text of the file")
@@ -72,13 +78,13 @@ class MemoryFiles:
         return self._written([change], "create", name, f"{ROOT}/{name} was written")
 
     def str_replace(self, path: object, old: object, new: object) -> str:
-        """One text in a file replaced."""
+        """Replace one text in a file."""
         topic = self._read(path)
         text, line = replaced(shown_text(topic), old, new)
         return self._changed(topic, text, f"{ROOT}/{topic.path} was changed:\n{neutralise(around(text, line))}")
 
     def insert(self, path: object, line: object, new: object) -> str:
-        """Lines put into a file."""
+        """Insert lines into a file."""
         topic = self._read(path)
         text = inserted(shown_text(topic), line, new)
         return self._changed(topic, text, f"{ROOT}/{topic.path} was changed")
@@ -88,13 +94,13 @@ class MemoryFiles:
         return self._written([change], "change", topic.path, done)
 
     def delete(self, path: object) -> str:
-        """A file, or a folder with all its files, out of memory: the person is asked."""
+        """Delete a file, or a folder with all its files: the user is asked first."""
         topics = [self._memory.folder.read(name) for name in self._named(path)]
         changes = [Change(path=topic.path, before=encode(topic.text()), after=None) for topic in topics]
         return self._written(changes, "delete", below(path), f"{path} was deleted")
 
     def rename(self, old: object, new: object) -> str:
-        """A file or folder under another name. It says the same, so it stays what it was: its origin goes with it."""
+        """Rename a file or folder. The content stays the same, so its provenance is kept."""
         moves = self._moves(old, new)
         self._memory.heads()
         case = self._memory.case("agent", self._proven(moves), {each.path for each in moves})
@@ -129,14 +135,17 @@ class MemoryFiles:
         return replace(self._said(), proven=tuple(change.path for change in moves))
 
     def clear(self) -> str:
-        """All files out of memory, by the host's own word; the history still has them."""
+        """Forget all files, at the host's request; the history still has them."""
         paths = [head.path for head in self._memory.heads() if not head.path.startswith(TEAM)]
         if paths:
             self._memory.forget(paths, Why(actor="user", what="forget: everything, as the program asked"))
         return f"{len(paths)} files were forgotten; the history still has them"
 
     def _named(self, path: object) -> list[str]:
-        """The files that a path names: the file, or all below a folder. Raises InputError for none."""
+        """The files that a path names: the file, or all below a folder.
+
+        Raises InputError for none.
+        """
         inner = below(path)
         if not inner:
             raise InputError(f"{ROOT} itself stays where it is")
@@ -148,13 +157,13 @@ class MemoryFiles:
         return any(head.path == name or head.path.startswith(f"{name}/") for head in self._memory.heads())
 
     def _read(self, path: object) -> Topic:
-        """A file that may be shown. Raises InputError where it may not, or is none."""
+        """Read a file that may be shown. Raises InputError when it may not, or does not exist."""
         name = file_of(path)
         if not self._there(name):
             raise InputError(f"there is no {ROOT}/{name}")
         topic, doubts = self._memory.shown(name)
         if doubts:
-            raise InputError(f"{ROOT}/{name} is withheld until a person has looked at it: {doubts[0]}")
+            raise InputError(f"{ROOT}/{name} is withheld until the user has looked at it: {doubts[0]}")
         return topic
 
     def _written(self, changes: Sequence[Change], verb: str, what: str, done: str) -> str:
@@ -164,7 +173,7 @@ class MemoryFiles:
 
 
 def _outcome(written: Written, done: str) -> str:
-    """What came of a change, for the model."""
+    """Render the result of a change for the model."""
     if written.refused:
         _refuse(written.refused)
     told = [done] if written.paths or not written.waiting else []

@@ -1,6 +1,8 @@
-"""A memory file as an agent's memory tool sees it: its path below `/memories`, its text without memorist's own key, its lines. Pure.
+"""A memory file as an agent's memory tool sees it: its path under `/memories`, its text without
+memorist's own front matter key, its lines. Pure.
 
-Names and forms are those of Anthropic's memory tool `memory_20250818`: the root, line numbers from 1 in six columns and a tab, sizes before paths.
+Names and forms follow Anthropic's memory tool `memory_20250818`: the root, line numbers from 1 in
+six columns and a tab, sizes before paths.
 """
 
 from __future__ import annotations
@@ -16,20 +18,23 @@ from memorist.errors import InputError
 
 ROOT = "/memories"
 LEVELS = 2
-"""Levels of folders that a view of a folder shows."""
+"""Depth of folders in a folder view."""
 NUMBER_WIDTH = 6
 """Columns of a line number."""
 AROUND = 2
 """Lines shown before and after a change."""
 VIEWED = 100_000
-"""Characters of one view at most; ours: a larger file is read in ranges."""
+"""Longest view in characters. Our choice: a larger file is read in ranges."""
 
 _ESCAPED = re.compile(r"%(?:2e|2f|5c|00|25)", re.IGNORECASE)
-"""Dots, separators, nulls and percent signs in the form of web addresses: some reader may take them for what they stand for."""
+"""Percent-encoded dots, separators, nulls and percent signs: some reader may decode them."""
 
 
 def below(path: object) -> str:
-    """The path of a file or folder below the root, with no sign before or behind it; empty for the root itself. Raises InputError for any other."""
+    """Return the path below the root without leading or trailing slash; empty for the root itself.
+
+    Raises InputError for any other path.
+    """
     if not isinstance(path, str):
         raise InputError(f"a path is a text that begins with {ROOT}")
     inner = path.removeprefix(ROOT)
@@ -45,7 +50,10 @@ def below(path: object) -> str:
 
 
 def file_of(path: object) -> str:
-    """The path of a memory file: names that do not end in `.md` get it at their end. Raises InputError for what cannot be a memory's."""
+    """Return the path of a memory file; `.md` is added to names without it.
+
+    Raises InputError for a path that cannot be a memory's.
+    """
     inner = below(path)
     name = inner if inner.endswith(".md") else f"{inner}.md"
     problem = bad_path(name) if inner else f"It is the folder {ROOT} itself."
@@ -55,7 +63,9 @@ def file_of(path: object) -> str:
 
 
 def shown_text(topic: Topic) -> str:
-    """The text that the tool works on: the file without the key under which memorist keeps where it comes from."""
+    """Return the text that the tool works on: the file without the key under which memorist keeps
+    its provenance.
+    """
     document = with_header(topic, {OWN_KEY: None}).document if topic.document.front is not None else topic.document
     if document.front is not None and not document.front.entries:
         document = Document(None, document.body)
@@ -63,25 +73,28 @@ def shown_text(topic: Topic) -> str:
 
 
 def kept_text(path: str, text: str, before: Topic | None) -> bytes:
-    """The file that says this, with what memorist kept under its own key before."""
+    """Return the file for this text, with what memorist had stored under its own key before."""
     topic = parse(path, encode(text))
     own = before.document.front.mapping(OWN_KEY) if before is not None and before.document.front is not None else {}
     return encode((with_header(topic, {OWN_KEY: own}) if own else topic).text())
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, without the empty one behind its last line's end."""
+    """Split a text into lines, without the empty one after the last newline."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def numbered(lines: Sequence[str], first: int = 1) -> str:
-    """Lines with their numbers."""
+    """Render lines with their numbers."""
     return "\n".join(f"{number:>{NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
 
 
 def viewed(text: str, view: object) -> str:
-    """The lines of a range `[first, last]`, all where there is none; a last of -1 is the end. Raises InputError for a range that is none."""
+    """Render the lines of a range `[first, last]`, or all; a last of -1 is the end.
+
+    Raises InputError for an invalid range.
+    """
     lines = lines_of(text)
     first, last = _range(view, len(lines))
     shown = numbered(lines[first - 1 : last], first)
@@ -103,7 +116,10 @@ def _range(view: object, count: int) -> tuple[int, int]:
 
 
 def replaced(text: str, old: object, new: object) -> tuple[str, int]:
-    """The text with the one occurrence of `old` replaced, and the line where it stood. Raises InputError when it stands there not once."""
+    """Replace the single occurrence of `old`; return the text and the line number of the change.
+
+    Raises InputError unless it occurs exactly once.
+    """
     if not isinstance(old, str) or not old or not isinstance(new, str):
         raise InputError("old_str is the text to replace and new_str the one to put there")
     count = text.count(old)
@@ -124,7 +140,7 @@ def _lines_with(text: str, old: str) -> list[int]:
 
 
 def inserted(text: str, line: object, new: object) -> str:
-    """The text with `new` behind that many of its lines. Raises InputError for a place that it does not have."""
+    """Insert `new` after that many lines. Raises InputError for a position outside the text."""
     lines = lines_of(text)
     if type(line) is not int or not 0 <= line <= len(lines):
         raise InputError(f"insert_line is a number from 0 to {len(lines)}")
@@ -135,16 +151,18 @@ def inserted(text: str, line: object, new: object) -> str:
 
 
 def around(text: str, line: int) -> str:
-    """The lines about one that was changed."""
+    """Render the lines around a changed one."""
     lines = lines_of(text)
     first = max(1, line - AROUND)
     return numbered(lines[first - 1 : line + AROUND], first)
 
 
 def listing(folder: str, files: Iterable[tuple[str, int]]) -> str:
-    """What a folder holds, `LEVELS` deep: size, tab and path in each line, folders with a sign at their end and the size of all they hold.
+    """Render a folder's content, `LEVELS` deep: size, tab and path in each line; folders end with a
+    slash and have the size of all they hold.
 
-    `files` are paths below the root, with sizes in bytes. Raises InputError for a folder that is not there.
+    `files` are paths below the root with sizes in bytes. Raises InputError for a folder that does
+    not exist.
     """
     start = f"{folder}/" if folder else ""
     held = [(path.removeprefix(start), size) for path, size in files if path.startswith(start)]
@@ -164,7 +182,7 @@ def listing(folder: str, files: Iterable[tuple[str, int]]) -> str:
 
 
 def sized(size: int) -> str:
-    """A number of bytes as the tool writes it: `312B`, `1.5K`, `2M`."""
+    """Format a number of bytes as the tool does: `312B`, `1.5K`, `2M`."""
     value, unit = float(size), "B"
     for larger in ("K", "M", "G"):
         if value < 1024:
@@ -174,5 +192,5 @@ def sized(size: int) -> str:
 
 
 def is_made(path: str) -> bool:
-    """Whether a file is made by memorist and cannot be written."""
+    """Whether memorist generates a file, so that it cannot be written."""
     return path.rsplit("/", 1)[-1].casefold() == INDEX_NAME.casefold()

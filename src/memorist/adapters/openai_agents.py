@@ -39,20 +39,24 @@ from memorist.engine.fetching import FETCH_NAME, fetch_tool
 from memorist.engine.host_history import as_sent
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What the hooks of the host let memorist do. A request that the provider refuses as too long cannot be sent again from a hook."""
+"""Features of memorist that this adapter provides.
+
+A request that the provider refuses as too long cannot be sent again from a hook.
+"""
 
 
 class MemoristSession:
     """A conversation: the SDK's session, the filter of its model calls and its hooks in one. Give all three to `Runner.run`.
 
-    The whole history stays in `underlying`; what memorist makes smaller is what the model is shown. An agent that is used as a tool is left alone:
-    it has a conversation of its own.
+    The whole history stays in `underlying`; compaction changes only what the model is shown. An agent that
+    is used as a tool is left alone: it has a conversation of its own.
 
     Args:
-        session_id: names the conversation; made where it is empty.
-        project: root folder of the project; memories belong to it. Without one nothing is remembered from session to session.
-        underlying: the SDK's session that keeps the history; its `SQLiteSession` in memory where none is given.
-        attached: an engine to share with other sessions; without it the arguments of `Memorist` make one.
+        session_id: names the conversation; generated where it is empty.
+        project: root folder of the project; memories belong to it. Without one nothing is remembered across sessions.
+        underlying: the SDK's session that stores the history; an in-memory `SQLiteSession` by default.
+        attached: an engine shared with other sessions; without it one is opened with the arguments of `Memorist`.
+        **engine: the arguments of `Memorist`.
     """
 
     reaches = REACHES
@@ -67,13 +71,15 @@ class MemoristSession:
         **engine: Unpack[EngineArguments],
     ) -> None:
         self.attached = attach(attached, engine)
-        """The engine; close it, or leave that to the end of the program."""
+        """The engine. Close it, or leave that to the end of the program."""
         self.session_id = session_id or uuid.uuid4().hex
         self.underlying: Session = underlying or SQLiteSession(self.session_id)
         self.conversation: Conversation = self.attached.conversation(self.session_id, project=str(project), format="openai_responses")
-        """For the notes, or to compact by hand."""
+        """For the notes, or to compact on demand."""
         self.agents: dict[int, Agent[Any]] = {}
-        """Agents of the conversation, by `id`, as the hooks tell them; empty where no hooks are given."""
+        """Agents of the conversation, by `id()`, as the hooks report them; empty where no hooks are
+        used.
+        """
 
     @property
     def session(self) -> str:
@@ -82,7 +88,7 @@ class MemoristSession:
 
     @property
     def session_settings(self) -> SessionSettings | None:
-        """Those of the underlying session."""
+        """The settings of the underlying session."""
         return self.underlying.session_settings
 
     @session_settings.setter
@@ -90,23 +96,24 @@ class MemoristSession:
         self.underlying.session_settings = value
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The newest items of the history, all for None."""
+        """Return the newest items of the history; all for None."""
         return await self.underlying.get_items(limit)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add to the history."""
+        """Add items to the history."""
         await self.underlying.add_items(items)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item back; memorist notices at the next request."""
+        """Remove and return the newest item; memorist notices at the next request."""
         return await self.underlying.pop_item()
 
     async def clear_session(self) -> None:
-        """Begin anew; what was remembered stays."""
+        """Clear the history; memories stay."""
         await self.underlying.clear_session()
 
     def run_config(self, base: RunConfig | None = None) -> RunConfig:
-        """The settings of a run with memorist's filter in them, behind a filter that they have already."""
+        """Return the run's settings with memorist's filter after the filter that they already have.
+        """
         config = base or RunConfig()
         own = config.call_model_input_filter
 
@@ -120,7 +127,9 @@ class MemoristSession:
         return dataclasses.replace(config, call_model_input_filter=filtered)
 
     def hooks(self, also: RunHooks[Any] | None = None) -> RunHooks[Any]:
-        """Hooks that tell memorist of replies and the ends of turns, and then your own."""
+        """Return hooks that report replies and ends of turns to memorist, and then call the host's
+        own.
+        """
         return MemoristHooks(self, also or RunHooks())
 
     async def _prepared(self, data: CallModelData[Any], config: RunConfig) -> ModelInputData:
@@ -136,7 +145,7 @@ class MemoristSession:
 
     @property
     def fetch_tool(self) -> Tool:
-        """A tool for the agent by which the model fetches back what was taken out."""
+        """A tool by which the agent's model fetches back what was removed."""
         definition = fetch_tool("openai_responses")
 
         async def fetch(context: ToolContext[Any], arguments: str) -> str:
@@ -153,48 +162,51 @@ class MemoristSession:
 
 
 class MemoristHooks(RunHooks[Any]):
-    """Hooks of one session, which hand everything on to the host's own."""
+    """Hooks of one session, which pass everything on to the host's own."""
 
     def __init__(self, session: MemoristSession, also: RunHooks[Any]) -> None:
         self._session = session
         self._also = also
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
-        """An agent of this conversation."""
+        """Note an agent of this conversation."""
         self._session.agents[id(agent)] = agent
         await self._also.on_agent_start(context, agent)
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
-        """A reply."""
+        """Observe a reply."""
         await self._session.conversation.aobserve_mapped(lambda: reply_of(response))
         await self._also.on_llm_end(context, agent, response)
 
     async def on_agent_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: object) -> None:
-        """The end of a turn."""
+        """End the turn."""
         await self._session.conversation.aend_turn()
         await self._also.on_agent_end(context, agent, output)
 
     async def on_llm_start(
         self, context: RunContextWrapper[Any], agent: Agent[Any], system_prompt: str | None, input_items: list[TResponseInputItem]
     ) -> None:
-        """The host's own."""
+        """Call the host's hook."""
         await self._also.on_llm_start(context, agent, system_prompt, input_items)
 
     async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
-        """The host's own."""
+        """Call the host's hook."""
         await self._also.on_handoff(context, from_agent, to_agent)
 
     async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
-        """The host's own."""
+        """Call the host's hook."""
         await self._also.on_tool_start(context, agent, tool)
 
     async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object) -> None:
-        """The host's own."""
+        """Call the host's hook."""
         await self._also.on_tool_end(context, agent, tool, result)
 
 
 def _body(agent: Agent[Any], config: RunConfig, items: list[Any]) -> JsonObject:
-    """The request as memorist sees it. Instructions and tools belong to the agent, which a handoff changes; they stay as they are."""
+    """The request encoded for memorist.
+
+    Instructions and tools belong to the agent, which a handoff changes; they stay unchanged.
+    """
     model = config.model or agent.model
     name = getattr(model, "model", "") if isinstance(model, Model) else model
     body: JsonObject = {"model": str(name or ""), "input": items}
@@ -203,12 +215,12 @@ def _body(agent: Agent[Any], config: RunConfig, items: list[Any]) -> JsonObject:
 
 
 def _made(run: Iterable[JsonObject]) -> Iterable[Any]:
-    """Items that memorist added or changed, which are the SDK's own form already."""
+    """Return items that memorist added or changed: they are in the SDK's form already."""
     return run
 
 
 def reply_of(response: ModelResponse) -> JsonObject:
-    """A reply as the Responses API gives it."""
+    """Encode a reply as the Responses API returns it."""
     usage = response.usage
     details = usage.input_tokens_details
     return {

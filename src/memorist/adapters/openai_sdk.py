@@ -22,14 +22,18 @@ FORMATS = {"/responses": "openai_responses", "/chat/completions": "openai_chat"}
 """Wire format by the end of a request's path."""
 
 KEPT_BY_THE_PROVIDER = ("previous_response_id", "conversation", "prompt")
-"""Fields of a Responses request whose history, or part of it, is with the provider: memorist sees only what is new, and leaves it as it is."""
+"""Fields of a Responses request whose history, or part of it, the provider keeps: memorist would
+see only what is new, and leaves it unchanged.
+"""
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What this plug does of all that memorist does."""
+"""Features of memorist that this adapter provides."""
 
 
 class ClientOptions(TypedDict, total=False):
-    """What `openai.DefaultHttpxClient` takes beside what the SDK sets itself; the SDK's own limits and times hold where nothing is given."""
+    """The options of `openai.DefaultHttpxClient` besides those that the SDK sets; without them the
+    SDK's own limits and timeouts apply.
+    """
 
     proxy: Any
     timeout: Any
@@ -51,24 +55,29 @@ class _Sending(TypedDict, total=False):
 
 
 class MemoristOpenAI(WirePlug):
-    """For `OpenAI(http_client=…)` and `AsyncOpenAI(http_client=…)`, the clients of other clouds among them. Takes `PlugOptions`.
+    """For `OpenAI(http_client=…)` and `AsyncOpenAI(http_client=…)`, including clients of other clouds.
 
-    A request that the provider refuses as too long is sent once more, smaller, before the host hears of it. A request whose history is kept by the
-    provider (`previous_response_id`, `conversation`, `prompt`) passes as it is.
+    Takes `AdapterOptions`. A request that the provider refuses as too long is sent once more, smaller,
+    before the host sees the error. A request whose history the provider keeps (`previous_response_id`,
+    `conversation`, `prompt`) passes unchanged.
     """
 
     formats = ("openai_responses", "openai_chat")
 
     def http_client(self, **options: Unpack[ClientOptions]) -> httpx2.Client:
-        """The SDK's own HTTP client, with memorist in it; as `openai.DefaultHttpxClient`."""
+        """The SDK's own HTTP client with memorist in it; options as for
+        `openai.DefaultHttpxClient`.
+        """
         return _Client(self, **options)
 
     def async_http_client(self, **options: Unpack[ClientOptions]) -> httpx2.AsyncClient:
-        """The same for `AsyncOpenAI`; as `openai.DefaultAsyncHttpxClient`."""
+        """The same for `AsyncOpenAI`; options as for `openai.DefaultAsyncHttpxClient`."""
         return _AsyncClient(self, **options)
 
     def taken(self, request: httpx2.Request) -> tuple[Exchange | None, JsonObject | None]:
-        """The call that a request is, and its body; None for what is no call of a model, or keeps its history elsewhere."""
+        """The call of a request and its body; None when it is not a model call or the provider
+        keeps its history.
+        """
         path = request.url.path.rstrip("/")
         format = next((name for end, name in FORMATS.items() if path.endswith(end)), None)
         if format is None or request.method != "POST":
@@ -104,8 +113,8 @@ class _Client(DefaultHttpxClient):
         return response
 
     def __del__(self) -> None:
-        """Closed with the client that nobody holds any more, as the SDK's own is."""
-        with contextlib.suppress(Exception):  # the interpreter may be on its way out, and nobody is left to tell
+        """Close with the client that is no longer referenced, as the SDK's own does."""
+        with contextlib.suppress(Exception):  # the interpreter may be shutting down
             self.close()
 
 
@@ -132,7 +141,7 @@ class _AsyncClient(DefaultAsyncHttpxClient):
 
 
 def _sent(request: httpx2.Request, body: JsonObject, prepared: JsonObject) -> httpx2.Request:
-    """The request with another body; the very same where the body is its own."""
+    """The request with another body; the same object when the body is its own."""
     if prepared is body:
         return request
     headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() != "content-length"]

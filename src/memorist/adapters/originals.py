@@ -1,7 +1,8 @@
 """A host's messages beside the wire items made from them, and the way back. Pure.
 
-A host keeps in its messages what no wire format has: ids, metadata, fields of one provider. So a message whose items come back from `prepare` as they
-went in is given back as the host's own object, and only what memorist added or changed is made anew by the adapter.
+A host's messages hold what no wire format has: ids, metadata, fields of one provider. So a message
+whose items come back from `prepare` unchanged is returned as the host's own object, and only what
+memorist added or changed is built by the adapter.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ _encode = msgspec.json.Encoder(order="sorted", enc_hook=repr).encode
 
 
 class Originals(Generic[T]):
-    """One for a request. `add` each of the host's messages with its wire items, send `items` through `prepare`, and ask `back` for what came of them."""
+    """The messages of one request.
+
+    `add` each message with its wire items, send `items` through `prepare`, and map the result back
+    with `restore`.
+    """
 
     def __init__(self, pairs: Iterable[tuple[T, Sequence[Any]]] = ()) -> None:
         self._messages: list[T] = []
@@ -31,7 +36,10 @@ class Originals(Generic[T]):
             self.add(message, items)
 
     def add(self, message: T, items: Sequence[Any]) -> None:
-        """A message of the host and its wire items, in order; none for what has no form on the wire, which goes where the message before it goes."""
+        """Add a message and its wire items, in order.
+
+        A message without items has no form on the wire; it stays after the message before it.
+        """
         self._first.append(len(self._items))
         self._owner += [len(self._messages)] * len(items)
         self._items += items
@@ -48,10 +56,11 @@ class Originals(Generic[T]):
         return list(self._messages)
 
     def back(self, sent: Sequence[Any], make: Callable[[list[Any]], Iterable[T]]) -> list[T]:
-        """The messages that say what these items say.
+        """Return the messages for these items.
 
-        `make` is given items that stand together and are not, whole, those of one message of the host: added, changed, or left over from a message
-        of which some items are gone. It gives the messages for them.
+        `build` is given runs of items that are not, in full, those of one host message: added,
+        changed, or left over from a message of which some items are gone. It returns the messages
+        for them.
         """
         places = self._places(sent)
         if places == list(range(len(self._items))):
@@ -75,7 +84,7 @@ class Originals(Generic[T]):
         return made
 
     def _bare(self, owner: int) -> Iterator[T]:
-        """The messages without items from this one on, up to the next that has some."""
+        """The messages without items from this one on, up to the next that has items."""
         while owner < len(self._messages) and self._count(owner) == 0:
             yield self._messages[owner]
             owner += 1
@@ -85,7 +94,8 @@ class Originals(Generic[T]):
         return end - self._first[owner]
 
     def _whole(self, places: Sequence[int | None], at: int) -> int:
-        """How many items from here on are all those of one message; 0 when they are not."""
+        """Number of items from here on that are exactly those of one message; 0 when they are not.
+        """
         place = places[at]
         if place is None or self._first[self._owner[place]] != place:
             return 0
@@ -93,7 +103,11 @@ class Originals(Generic[T]):
         return count if list(places[at : at + count]) == list(range(place, place + count)) else 0
 
     def _places(self, sent: Sequence[Any]) -> list[int | None]:
-        """For each item the place of the host's item that it is; None for one that is no host's. No place is taken twice."""
+        """For each item the position of the host's item that it equals; None for an item that is
+        not the host's.
+
+        No position is used twice.
+        """
         places: list[int | None] = []
         taken: set[int] = set()
         known: dict[bytes, deque[int]] | None = None
@@ -120,7 +134,7 @@ class Originals(Generic[T]):
 
 
 def _next(places: deque[int], taken: set[int], expected: int) -> int | None:
-    """The first free place from the expected one on, else the first free one at all."""
+    """The first free position from the expected one on, else the first free one."""
     while places and places[0] in taken:
         places.popleft()
     free = [place for place in places if place not in taken]
@@ -134,5 +148,5 @@ def _same(item: object, other: object) -> bool:
 def _key(item: object) -> bytes:
     try:
         return _encode(as_sent(item))
-    except UnicodeEncodeError:  # half an emoji, which no JSON can carry
+    except UnicodeEncodeError:  # a lone surrogate, which JSON cannot carry
         return repr(item).encode()

@@ -26,18 +26,19 @@ from memorist.core.messages import JsonObject
 from memorist.engine.fetching import FETCH_NAME, fetch_tool
 
 REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
-"""What the hooks of the host let memorist do."""
+"""Features of memorist that this adapter provides."""
 
 
 class MemoristCapability(AbstractCapability[Any]):
-    """Session memory, compaction, recall and extraction for an agent, in runs of every kind.
+    """Session memory, compaction, recall and extraction for an agent, in all kinds of runs.
 
-    A session is a conversation: `conversation_id`, which Pydantic AI takes over from the message history that a run is given.
+    A session is a conversation: `conversation_id`, which Pydantic AI takes from the message history of a run.
 
     Args:
-        project: root folder of the project; memories belong to it. Without one nothing is remembered from session to session.
-        fetch: offer the model a tool that fetches back what was taken out.
-        attached: an engine to share with other agents; without it the arguments of `Memorist` make one.
+        project: root folder of the project; memories belong to it. Without one nothing is remembered across sessions.
+        fetch: offer the model a tool that fetches back what was removed.
+        attached: an engine shared with other agents; without it one is opened with the arguments of `Memorist`.
+        **engine: the arguments of `Memorist`.
     """
 
     reaches = REACHES
@@ -46,18 +47,21 @@ class MemoristCapability(AbstractCapability[Any]):
         self, *, project: str | Path = "", fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
     ) -> None:
         self.attached = attach(attached, engine)
-        """The engine; close it, or leave that to the end of the program."""
+        """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
-        """Id of the session that was in use last."""
+        """Id of the session that was used last."""
         self._project = str(project)
         self._fetch = fetch
 
     def conversation(self, session: str) -> Conversation:
-        """The conversation of a session, by its `conversation_id`: for its notes, or to compact it."""
+        """Return the conversation of a session by its `conversation_id`: for its notes, or to
+        compact it.
+        """
         return self.attached.conversation(session, project=self._project, format="openai_chat")
 
     async def prepare_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
-        """What memorist prepared goes out; in an attempt after a refusal as too long, what it made smaller."""
+        """Return the prepared request; in the attempt after a refusal as too long, the smaller one.
+        """
         talk, mapped = self._of(ctx), Mapped(request_context)
         if request_context.attempt > 1:
             again = await talk.arecover_mapped(mapped.back)
@@ -68,7 +72,7 @@ class MemoristCapability(AbstractCapability[Any]):
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
-        """A request that was too long is sent again, smaller, once."""
+        """Retry a request that was too long, once and smaller."""
         del ctx
         if request_context.attempt == 1 and says_too_long(error):
             raise RetryModelRequest from error
@@ -77,18 +81,18 @@ class MemoristCapability(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        """A reply."""
+        """Observe a reply."""
         del request_context
         await self._of(ctx).aobserve_mapped(lambda: reply_of(response))
         return response
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """The end of a turn."""
+        """End the turn."""
         await self._of(ctx).aend_turn()
         return result
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
-        """The tool that fetches back, where it was asked for."""
+        """The fetch tool, where it was requested."""
         if not self._fetch:
             return None
 
@@ -105,21 +109,25 @@ class MemoristCapability(AbstractCapability[Any]):
 
 
 class Mapped:
-    """One request of Pydantic AI as memorist sees it, and the way back."""
+    """A Pydantic AI request encoded for memorist, and the way back."""
 
     def __init__(self, request: ModelRequestContext) -> None:
         self._request = request
         self._originals: Originals[Piece] = Originals(pieces_of(request.messages))
 
     def body(self) -> JsonObject:
-        """The request in Chat Completions. Instructions and tools are no part of it: they stay as they are, and count by the usage that is reported."""
+        """Encode the request as Chat Completions.
+
+        Instructions and tools are not included: they stay unchanged, and count through the reported
+        usage.
+        """
         settings = self._request.model_settings or {}
         body: JsonObject = {"model": self._request.model.model_name, "messages": self._originals.items}
         limit = settings.get("max_tokens")
         return {**body, "max_completion_tokens": limit} if isinstance(limit, int) else body
 
     def back(self, body: JsonObject) -> ModelRequestContext:
-        """The request to send; the very same one where nothing was changed."""
+        """Return the request to send; the same object when nothing was changed."""
         pieces = self._originals.messages
         back = self._originals.back(body["messages"], lambda run: made(run, pieces))
         if back == pieces:

@@ -1,7 +1,8 @@
-"""Pydantic AI's messages as entries of Chat Completions, both ways.
+"""Pydantic AI's messages as Chat Completions messages, both ways.
 
-A request of Pydantic AI holds several parts (a tool's answer each, a prompt), a reply several more. The pieces that memorist may leave out one by one are
-the parts of a request, and a reply as a whole; each piece goes back as it is where memorist left it so, and the messages are put together again.
+A request of Pydantic AI holds several parts (each tool result, a prompt), and so does a reply. The
+pieces that memorist may leave out individually are the parts of a request, and a reply as a whole;
+each unchanged piece is returned as it is, and the messages are joined again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from memorist.core.messages import JsonObject
 
 
 class Piece(Struct, frozen=True, eq=False):
-    """A part of a request with the request it stands in, or a whole reply. One that memorist made has no request."""
+    """A part of a request with the request that owns it, or a whole reply.
+
+    One that memorist made has no owner.
+    """
 
     part: ModelRequestPart | ModelResponse | None
     """None for a request without parts."""
@@ -40,7 +44,7 @@ class Piece(Struct, frozen=True, eq=False):
 
 
 def pieces_of(messages: Iterable[ModelMessage]) -> Iterator[tuple[Piece, Sequence[JsonObject]]]:
-    """Each piece with its entries: one, or none for what is no part of the conversation."""
+    """Encode each piece: one item, or none for what is not part of the conversation."""
     for message in messages:
         if isinstance(message, ModelResponse):
             yield Piece(message), (assistant(message),)
@@ -52,7 +56,8 @@ def pieces_of(messages: Iterable[ModelMessage]) -> Iterator[tuple[Piece, Sequenc
 
 
 def _entries(of: ModelRequestPart) -> Sequence[JsonObject]:
-    """The entry of a part of a request, by its kind: which classes there are differs from version to version."""
+    """Encode a part of a request by its `part_kind`: which classes exist differs between versions.
+    """
     part: Any = of
     match part.part_kind:
         case "user-prompt":
@@ -64,7 +69,7 @@ def _entries(of: ModelRequestPart) -> Sequence[JsonObject]:
         case "retry-prompt" if part.tool_name is not None:
             return ({"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response()},)
         case "retry-prompt" | "retry-feedback":
-            return ({"role": "developer", "content": part.model_response()},)  # the program's words, not the person's
+            return ({"role": "developer", "content": part.model_response()},)  # written by the program, not the user
         case _:
             return ()
 
@@ -90,13 +95,13 @@ def _block(item: object) -> JsonObject:
 
 
 def _answer(part: ToolReturnPart) -> str | list[JsonObject]:
-    """What a tool gave: its text, and files beside it."""
+    """A tool's result: its text, and files besides it."""
     files = [_block(file) for file in part.files]
     return [{"type": "text", "text": part.model_response_str()}, *files] if files else part.model_response_str()
 
 
 def assistant(message: ModelResponse) -> JsonObject:
-    """The entry for a reply: what it says and calls. Its thinking stays in Pydantic AI's message."""
+    """Encode a reply: its text and calls. Its thinking stays in Pydantic AI's message."""
     text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
     calls = [
         {"id": part.tool_call_id, "type": "function", "function": {"name": part.tool_name, "arguments": part.args_as_json_str()}}
@@ -107,7 +112,10 @@ def assistant(message: ModelResponse) -> JsonObject:
 
 
 def made(items: Iterable[JsonObject], pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Pieces for entries that memorist added or changed. A tool's answer that was changed keeps the fields of the host's."""
+    """Decode items that memorist added or changed.
+
+    A changed tool result keeps the fields of the host's.
+    """
     answers = {piece.part.tool_call_id: piece for piece in pieces if isinstance(piece.part, ToolReturnPart)}
     for item in items:
         content = item.get("content") or ""
@@ -142,9 +150,9 @@ def _user_content(part: JsonObject) -> str | ImageUrl | BinaryContent:
 
 
 def messages_of(pieces: Iterable[Piece]) -> list[ModelMessage]:
-    """The pieces put together: the host's own message where all of its parts are there as they were."""
+    """Join the pieces: the host's own message where all of its parts are unchanged."""
     messages: list[ModelMessage] = []
-    for _, group in groupby(pieces, key=lambda piece: id(piece.owner)):  # two requests that say the same are two
+    for _, group in groupby(pieces, key=lambda piece: id(piece.owner)):  # by identity: equal requests are still two
         run = list(group)
         owner = run[0].owner
         if owner is None:
@@ -157,7 +165,7 @@ def messages_of(pieces: Iterable[Piece]) -> list[ModelMessage]:
 
 
 def reply_of(message: ModelResponse) -> JsonObject:
-    """A reply as Chat Completions gives it, with its usage."""
+    """Encode a reply, with its usage."""
     usage = message.usage
     return {
         "id": message.provider_response_id,

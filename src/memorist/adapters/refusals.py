@@ -5,11 +5,14 @@ from __future__ import annotations
 from memorist.models.faults import Fault, too_long
 
 DEPTH = 5
-"""How many errors behind one another are looked at; hosts wrap an SDK's error once or twice."""
+"""Longest chain of causes that is searched; hosts wrap an SDK's error once or twice."""
 
 
 def says_too_long(error: BaseException | None) -> bool:
-    """By status, code and words of the error or of one that it came from, as the SDKs carry them: `status_code`, `code`, the text."""
+    """Judge by status, code and text of the error or of one of its causes, as SDKs carry them:
+
+    `status_code`, `code`, `str()`.
+    """
     for _ in range(DEPTH):
         if error is None:
             return False

@@ -1,4 +1,6 @@
-"""Listening to an HTTP answer while its client reads it: the client gets the same bytes at the same time, and what came is handed on when it is whole."""
+"""Record an HTTP response while its client reads it: the client gets the same bytes at the same
+time, and the whole body is handed on at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,15 @@ from typing import Any
 import httpx2
 
 Heard = Callable[[str, bytes], None]
-"""Is given the content type and the body, once, when the answer has been read or was closed."""
+"""Called once with the content type and the body, when the response was read or closed."""
 HeardLater = Callable[[str, bytes], Awaitable[None]]
-"""The same on a loop."""
+"""The same, async."""
 
 _ENCODING = "content-encoding"
 
 
 class _Heard:
-    """The bytes that went by, on their way to the client."""
+    """Records the bytes on their way to the client."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._inner: Any = response.stream
@@ -25,12 +27,14 @@ class _Heard:
         self._told = False
 
     def __getattr__(self, name: str) -> object:
-        """What an SDK hangs onto its streams, such as a tracer."""
+        """Attributes that an SDK sets on its streams, such as a tracer."""
         found: object = getattr(self._inner, name)
         return found
 
     def taken(self) -> tuple[str, bytes] | None:
-        """Content type and decoded body, once; None where it was taken before, or the bytes cannot be decoded because they are not all there."""
+        """Content type and decoded body, once; None after that, or when the bytes cannot be decoded
+        because they are incomplete.
+        """
         if self._told:
             return None
         self._told = True
@@ -88,12 +92,12 @@ class _ListeningLater(_Heard, httpx2.AsyncByteStream):
 
 
 def kind_of(headers: httpx2.Headers) -> str:
-    """The content type of an answer."""
+    """The content type of a response."""
     return str(headers.get("content-type") or "")
 
 
 def listen(response: httpx2.Response, heard: Heard) -> None:
-    """Have `heard` called when the client has read the answer; now where it was read already."""
+    """Call `callback` when the client has read the response; at once if it was read already."""
     body = _read(response)
     if body is None:
         response.stream = _Listening(response, heard)
@@ -102,7 +106,7 @@ def listen(response: httpx2.Response, heard: Heard) -> None:
 
 
 async def listen_later(response: httpx2.Response, heard: HeardLater) -> None:
-    """As `listen`, on a loop."""
+    """As `tap_response`, async."""
     body = _read(response)
     if body is None:
         response.stream = _ListeningLater(response, heard)

@@ -1,4 +1,6 @@
-"""What the plugs have in common that sit where a client sends its requests: whose conversation a call belongs to, and each call from request to reply."""
+"""What adapters at a client's HTTP requests share: which conversation a call belongs to, and each
+call from request to reply.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,18 @@ from memorist.settings import Settings
 _log = logging.getLogger("memorist.adapters")
 
 _CHOSEN: ContextVar[Mapping[object, str | None]] = ContextVar("memorist_conversation", default=MappingProxyType({}))
-"""By plug, the conversation that the calls of this thread or task belong to; None for none."""
+"""By adapter, the conversation that calls of this thread or task belong to; None for no
+conversation.
+"""
 
 
 class PlugOptions(TypedDict, total=False):
-    """What every plug takes by keyword.
+    """Options that every wire adapter takes by keyword.
 
     project: folder of the project; without it nothing is remembered across sessions.
-    home, model, settings: as `Memorist` takes them.
-    attached: an engine that several plugs share, instead of those three.
-    session: id of the conversation; without it one is made.
+    home, model, settings: as for `Memorist`.
+    attached: an engine shared by several adapters, instead of those three.
+    session: id of the conversation; without it one is generated.
     host: what the host says of itself, as for `Memorist.open`.
     """
 
@@ -48,13 +52,15 @@ class PlugOptions(TypedDict, total=False):
 
 
 class Calls:
-    """Which call of each conversation is the newest: a reply that comes after the next request is read from that request's history instead."""
+    """The newest call of each conversation: a reply that comes after the next request is read from
+    that request's history instead.
+    """
 
     def __init__(self) -> None:
         self._newest: weakref.WeakKeyDictionary[Conversation, int] = weakref.WeakKeyDictionary()
 
     def begin(self, conversation: Conversation) -> int:
-        """The number of a new call."""
+        """Number a new call."""
         self._newest[conversation] = self._newest.get(conversation, 0) + 1
         return self._newest[conversation]
 
@@ -64,7 +70,10 @@ class Calls:
 
 
 class Exchange:
-    """One model call: `request` first, `refused` where the provider said no, `answered` or `heard` at the end. None of them raises."""
+    """One model call: `prepare` first, `recover_from_error` after an error, `observe` or `observe_body` at the end.
+
+    None of the methods raises.
+    """
 
     def __init__(self, conversation: Conversation, calls: Calls) -> None:
         self.conversation = conversation
@@ -82,33 +91,40 @@ class Exchange:
         return () if session is None else session.betas
 
     def request(self, body: JsonObject) -> JsonObject:
-        """The request to send."""
+        """Return the request to send."""
         self._number = self._calls.begin(self.conversation)
         return self.conversation.prepare(body)
 
     async def arequest(self, body: JsonObject) -> JsonObject:
-        """As `request`."""
+        """As `prepare`."""
         self._number = self._calls.begin(self.conversation)
         return await self.conversation.aprepare(body)
 
     def refused(self, status: int, data: bytes) -> JsonObject | None:
-        """The provider answered with an error: a smaller request where it said that this one is too long, else None."""
+        """Return a smaller request if the provider's error says that this one is too long, else
+        None.
+        """
         return self.too_long() if refused_as_too_long(status, data) else None
 
     async def arefused(self, status: int, data: bytes) -> JsonObject | None:
-        """As `refused`."""
+        """As `recover_from_error`."""
         return await self.atoo_long() if refused_as_too_long(status, data) else None
 
     def too_long(self) -> JsonObject | None:
-        """The provider said that the request is too long: a smaller one, None when there is none."""
+        """Return a smaller request after the provider refused this one as too long; None when there
+        is none.
+        """
         return self.conversation.recover() if self._awaited else None
 
     async def atoo_long(self) -> JsonObject | None:
-        """As `too_long`."""
+        """As `recover`."""
         return await self.conversation.arecover() if self._awaited else None
 
     def answered(self, reply: object) -> None:
-        """The provider answered: the SDK's object or its JSON. Without calls of tools in it the turn is over."""
+        """Take the reply: the SDK's object or its JSON.
+
+        Without tool calls in it the turn is over.
+        """
         if not self._awaited:
             return
         self.conversation.observe(reply)
@@ -116,7 +132,7 @@ class Exchange:
             self.conversation.end_turn()
 
     async def aanswered(self, reply: object) -> None:
-        """As `answered`."""
+        """As `observe`."""
         if not self._awaited:
             return
         await self.conversation.aobserve(reply)
@@ -124,23 +140,25 @@ class Exchange:
             await self.conversation.aend_turn()
 
     def heard(self, kind: str, data: bytes) -> None:
-        """As `answered`, for a body as it came over the wire; nothing where it holds no whole reply. `kind` is its content type."""
+        """As `observe`, for a body as it came over the wire; ignored unless it holds a whole reply.
+        """
         reply = reply_of(self.conversation.format, kind, data)
         if reply is not None:
             self.answered(reply)
 
     async def aheard(self, kind: str, data: bytes) -> None:
-        """As `heard`."""
+        """As `observe_body`."""
         reply = reply_of(self.conversation.format, kind, data)
         if reply is not None:
             await self.aanswered(reply)
 
 
 class WirePlug:
-    """One for a client. Takes `PlugOptions`.
+    """The adapter of one client. Takes `AdapterOptions`.
 
-    All calls of the client are one conversation, unless said otherwise: those within `with plug.within("id"):` are of that one, and those within
-    `with plug.apart():` (a title, a classification) of none, and pass as they are. Both hold for the thread or task that entered them.
+    All calls of the client are one conversation, with two exceptions: those in `with adapter.within("id"):`
+    belong to that conversation, and those in `with adapter.bypass():` (a title, a classification) belong to
+    none and pass unchanged. Both hold for the thread or task that entered them.
     """
 
     formats: ClassVar[tuple[str, ...]]
@@ -156,30 +174,33 @@ class WirePlug:
         project = options.get("project", "")
         self.project = str(Path(project).expanduser().absolute()) if project else ""
         self.session = options.get("session") or str(uuid.uuid4())
-        """The id of the conversation that calls belong to when nothing else is said."""
+        """Id of the default conversation."""
         self._host = options.get("host")
         self._calls = Calls()
         self._mark = object()
         self._told: set[str] = set()
 
     def conversation(self, id: str = "", format: str = "") -> Conversation:
-        """The conversation of this id; without one, that calls belong to now. `format` is its wire format, where the client speaks several.
+        """Return the conversation of this id; without one, the current conversation. `format` is
+        its wire format, where the client speaks several.
 
-        For what the host asks for itself: `summarise`, `compact`, `fetch`.
+        For what the host itself requests: `summarise`, `compact`, `fetch`.
         """
         name = id or _CHOSEN.get().get(self._mark) or self.session
         return self.attached.conversation(name, project=self.project, format=format or self.formats[0], host=self._host)
 
     def fetch_tool(self, format: str = "") -> JsonObject:
-        """The definition of a tool by which the model gets back what was taken out; answer its calls by `conversation().fetch(id)`."""
+        """The definition of a tool by which the model fetches back what was removed; answer its
+        calls with `conversation().fetch(id)`.
+        """
         return fetch_tool(format or self.formats[0])
 
     def within(self, id: str) -> AbstractContextManager[None]:
-        """The calls within belong to the conversation of this id."""
+        """Make the calls in this block belong to the conversation of this id."""
         return self._within(id)
 
     def apart(self) -> AbstractContextManager[None]:
-        """The calls within belong to no conversation, and pass as they are."""
+        """Make the calls in this block belong to no conversation; they pass unchanged."""
         return self._within(None)
 
     @contextmanager
@@ -191,14 +212,15 @@ class WirePlug:
             _CHOSEN.reset(token)
 
     def exchange(self, format: str, id: str | None = None) -> Exchange | None:
-        """A call that is about to be made; None for one that passes as it is."""
+        """Begin a call; None for one that passes unchanged."""
         if id is None and _CHOSEN.get().get(self._mark, self.session) is None:
             return None
         return Exchange(self.conversation(id or "", format), self._calls)
 
     def kept_elsewhere(self, body: JsonObject, fields: Collection[str]) -> bool:
-        """Whether a request leaves its history, or a part of it, with the provider, by one of these fields; it then passes as it is, and that is told
-        once.
+        """Whether one of these fields leaves a request's history, or part of it, with the provider.
+
+        The request then passes unchanged; a warning is logged once for each field.
         """
         field = next((field for field in fields if body.get(field) not in (None, False)), None)
         if field is not None and field not in self._told:
@@ -207,7 +229,10 @@ class WirePlug:
         return field is not None
 
     def close(self) -> None:
-        """Write everything, and let go of the engine where it is the plug's own. May be called twice."""
+        """Write everything, and close the engine if it is the adapter's own.
+
+        May be called twice.
+        """
         if self._owns:
             self.attached.close()
 

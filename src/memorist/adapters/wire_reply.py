@@ -1,4 +1,4 @@
-"""A reply as it came over the wire, read back to what the engine observes. Pure."""
+"""A reply as it came over the wire, decoded to what the engine observes. Pure."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _ASSEMBLE: dict[str, Assemble] = {
     "openai_chat": assemble_chat,
 }
 _UNDER_WAY = frozenset({"queued", "in_progress"})
-"""States of a Responses reply that is made in the background: it is no reply yet."""
+"""Statuses of a Responses reply that runs in the background: it is not a reply yet."""
 _PAUSED = "pause_turn"
-"""Anthropic's stop reason of a turn that the host sends back as it is, so that the model goes on."""
+"""Anthropic's stop reason of a turn that the host sends back unchanged, so that the model
+continues.
+"""
 
 _ODD = (LookupError, TypeError, AttributeError, ValueError, msgspec.DecodeError)
-"""What reading a reply raises where it is not of its format; a host must not hear of it."""
+"""What decoding a reply raises when it is not of its format; the host must not see it."""
 
 
 def events(data: bytes) -> Iterator[JsonObject]:
-    """The events of a stream of server-sent events that are JSON objects; others are looked over."""
+    """The events of a server-sent event stream that are JSON objects; others are skipped."""
     for block in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
         lines = [line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")]
         try:
@@ -42,16 +44,18 @@ def events(data: bytes) -> Iterator[JsonObject]:
 
 
 def reply_of(format: str, kind: str, data: bytes) -> JsonObject | None:
-    """The reply in the body of an answer of this content type; None where it is broken off, an error, or not made yet."""
+    """Return the reply in a response body of this content type; None when it is incomplete, an
+    error, or still pending.
+    """
     try:
         found = plain_reply(data) if "json" in kind else _ASSEMBLE[format](events(data))
     except _ODD:
-        return None  # an event is not of the format; the next request's history says what the host made of it
+        return None  # not of the format; the next request's history tells what the host made of it
     return found if isinstance(found, dict) and found.get("status") not in _UNDER_WAY else None
 
 
 def refused_as_too_long(status: int, data: bytes) -> bool:
-    """Whether an answer with an error status says that the request does not fit the model's window."""
+    """Whether an error response says that the request does not fit the model's window."""
     try:
         body: Any = msgspec.json.decode(data)
     except msgspec.DecodeError:
@@ -60,7 +64,7 @@ def refused_as_too_long(status: int, data: bytes) -> bool:
 
 
 def over(format: str, reply: object) -> bool:
-    """Whether the agent is done when it has this reply: it calls no tool, and is not paused."""
+    """Whether this reply ends the agent's turn: it calls no tool and is not paused."""
     try:
         body = as_sent(reply)
         if not isinstance(body, dict) or body.get("stop_reason") == _PAUSED:

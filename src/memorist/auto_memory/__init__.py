@@ -1,1 +1,2 @@
-"""Auto memory: what is kept of a project across sessions, in typed topic files behind one index."""
+"""Auto memory: facts kept about a project across sessions, in typed topic files behind one index.
+"""

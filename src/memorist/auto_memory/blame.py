@@ -1,4 +1,4 @@
-"""Which change each line of a memory comes from. Pure."""
+"""Attribute each line of a memory to the change that introduced it. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from msgspec import Struct
 
 
 class Line(Struct, frozen=True):
-    """One line as it stands now, and the id of the change that brought it."""
+    """One current line, and the id of the change that introduced it."""
 
     text: str
     change: str
 
 
 def blame(versions: Sequence[tuple[str, str]]) -> tuple[Line, ...]:
-    """The lines of the newest version; `versions` are (id of the change, text), oldest first."""
+    """Attribute the lines of the newest version.
+
+    `versions` holds (change id, text) pairs, oldest first.
+    """
     lines: list[Line] = []
     for change, text in versions:
         new = text.splitlines()

@@ -1,4 +1,4 @@
-"""What is to be written into a memory folder, and how a change is told in its history. Pure."""
+"""Changes to a memory folder, and their commit messages in its history. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from memorist.auto_memory.manifest import INDEX_NAME, one_line
 from memorist.forks.permissions import path_problem, same_name
 
 Actor = Literal["user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "team", "memorist", "other"]
-"""Who made a change: the user on the command line, the user's words in a session, a fork at the end of a turn, the host's agent through its own tools,
-an accepted proposal, an import, the dream, an undo, a team mate, memorist itself (index, moves), or somebody else (an editor, another program).
+"""Who made a change.
+
+`user` on the command line, `said` the user's words in a session, `extraction` a fork at the end of
+a turn, `agent` the host's agent with its own tools, `inbox` an accepted proposal, `import`,
+`dream`, `undo`, `team` a team mate, `memorist` itself (index, moves), `other` an editor or another
+program.
 """
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One file before and after; None where it is not there."""
+    """One file before and after a change; None where the file does not exist."""
 
     path: str
     before: bytes | None
@@ -29,28 +33,31 @@ class Why(Struct, frozen=True, kw_only=True):
 
     actor: Actor
     what: str
-    """One line for a person, such as `remember: use pnpm`."""
+    """One line for humans, such as `remember: use pnpm`."""
     session: str = ""
     messages: tuple[str, ...] = ()
     quote: str = ""
 
 
 HEADLINE = 120
-"""Characters of the line that tells a change, about what a terminal shows beside date and actor."""
+"""Characters of a headline: about what a terminal shows beside date and actor."""
 
 
 def headline(verb: str, what: str) -> str:
-    """One line that tells a change, cut with a mark where it is long."""
+    """Render the one-line description of a change, with an ellipsis where it is cut."""
     text = " ".join(f"{verb}: {what}".split())
     return text if len(text) <= HEADLINE else text[: HEADLINE - 1].rstrip() + "…"
 
 
 class Pending(Struct, frozen=True, kw_only=True):
-    """A change under way: its reason, and the bytes it leads to. A scan after a kill finds the reason here."""
+    """A change in progress: its reason, and the bytes it leads to.
+
+    Written before the files are changed, so that a scan after a kill still finds the reason.
+    """
 
     why: Why
     after: dict[str, str]
-    """Path to blob id; empty for a file that goes."""
+    """Path to blob id; an empty id for a file that is deleted."""
     undoes: str = ""
 
 
@@ -59,8 +66,10 @@ _TRAILERS = ("Actor", "Session", "Message", "Quote", "Undoes")
 
 
 def commit_text(why: Why, undoes: str = "", paths: Iterable[str] = ()) -> str:
-    """The history's message for a change: one line, then trailers. `paths` are the files that it changed: named there, so that a log need not compare
-    all files before and after each change.
+    """Render the commit message of a change: one line, then trailers.
+
+    `paths` are the changed files. They are named in the message so that reading a log need not
+    compare all files before and after each change.
     """
     lines = [_line(why.what) or "change", "", f"Actor: {why.actor}"]
     if why.session:
@@ -81,7 +90,10 @@ def _line(text: str) -> str:
 
 
 def read_commit_text(text: str) -> tuple[Why, str]:
-    """The reverse of `commit_text`; the second value is the change that it undoes, empty for none."""
+    """Parse a commit message made by `render_commit_message`.
+
+    Returns the reason and the id of the change that it undoes (empty for none).
+    """
     first, _, rest = text.partition("\n")
     found: dict[str, list[str]] = {name: [] for name in _TRAILERS}
     for line in rest.splitlines():
@@ -99,14 +111,15 @@ def read_commit_text(text: str) -> tuple[Why, str]:
 
 
 def named_paths(text: str) -> tuple[str, ...]:
-    """The files that a change's message names, sorted; none where it was written without them."""
+    """List the changed files that a commit message names, sorted; empty where it names none."""
     return tuple(sorted(line.removeprefix("File: ") for line in text.split("\n") if line.startswith("File: ")))
 
 
 def bad_path(path: str, present: tuple[str, ...] | frozenset[str] = frozenset()) -> str | None:
-    """Why a relative path cannot be a memory's, in one sentence; None when it can.
+    """Find out why a relative path cannot be a memory's: one sentence, or None when it can.
 
-    `present` are the paths that are there: one that differs only in case or Unicode form is another file here and the same one elsewhere.
+    `existing_paths` are the files that exist. A path that differs from one of them only in case or
+    Unicode form would be the same file on some file systems.
     """
     parts = path.split("/")
     checks = (
@@ -126,7 +139,7 @@ def bad_path(path: str, present: tuple[str, ...] | frozenset[str] = frozenset())
 
 
 def others(changes: Mapping[str, bytes | None], known: Collection[str]) -> Why:
-    """The reason for what somebody else changed: which files; `known` are the paths that were there before."""
+    """Describe changes made by other programs; `known_paths` are the files that existed before."""
     verbs = [("removed" if data is None else "changed" if path in known else "added", path) for path, data in sorted(changes.items())]
     shown = ", ".join(f"{verb} {path}" for verb, path in verbs[:3])
     return Why(actor="other", what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else ""))

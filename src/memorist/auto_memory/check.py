@@ -1,4 +1,4 @@
-"""What is wrong with a memory folder, in words and with the cure. Pure."""
+"""Lint a memory folder: every problem with a description and its cure. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ class Problem(Struct, frozen=True):
 def check(
     topics: Sequence[Topic], files: Sequence[tuple[str, FileFacts]], *, index: str, built: Index, reviewed: Collection[str] = ()
 ) -> tuple[Problem, ...]:
-    """Everything that is wrong, by path."""
+    """Find all problems, sorted by path.
+
+    `index_text` is the index on disk, `expected_index` what would be built from the files,
+    `reviewed_seals` the content seals of the memories that the user accepted.
+    """
     paths = {topic.path for topic in topics}
     found = [*_files(files), *_names(topics), *_index(index, built, paths), *_own_lines(built, paths)]
     for topic in topics:
@@ -81,7 +85,10 @@ def _index(index: str, built: Index, paths: Collection[str]) -> list[Problem]:
 
 
 def _own_lines(built: Index, paths: Collection[str]) -> list[Problem]:
-    """Lines of the index that are left out when it is shown; those of memories that are withheld are told with the memory."""
+    """Report index lines that models are not shown.
+
+    Lines of withheld memories are reported with the memory itself.
+    """
     gone = len(built.text.splitlines()) - presentable(built, paths).lines
     what = f"{gone} of its lines read like orders planted for an agent, and are not shown"
     return [Problem(INDEX_NAME, what, "say it in other words, or keep it as a memory: `memorist memory add`")] if gone > 0 else []
@@ -115,7 +122,10 @@ def _topic(topic: Topic, reviewed: Collection[str]) -> list[Problem]:
 
 
 def _repeated(topics: Sequence[Topic]) -> list[Problem]:
-    """Memories that say the same by rule; compared only where their words agree, so that many memories cost little."""
+    """Report memories that state the same rule.
+
+    Only memories with equal word sets are compared, so that the cost stays near-linear.
+    """
     groups: dict[frozenset[str], list[Topic]] = {}
     for topic in topics:
         key = frozenset(word[:5] for word in topic.body.casefold().split() if len(word) > 4)

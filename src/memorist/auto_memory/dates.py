@@ -1,8 +1,9 @@
-"""Relative dates in what a person said, made absolute (AM-12). Pure.
+"""Make relative dates in the user's words absolute (AM-12). Pure.
 
-A memory outlives the day it was said on: "tomorrow" is worth nothing a week later. The date is put in front and the person's own words stay
-behind it in brackets, so that nothing is lost where the reading was wrong. What is unknown or could mean several things (a bare weekday, "soon",
-"in a few days") is left as it is. Weeks begin on Monday (ISO 8601); "next Friday" is the Friday of next week, as 下周五 is.
+"tomorrow" means nothing a week later, so the date is inserted before the user's words, which stay
+in brackets: nothing is lost where the reading was wrong. What is ambiguous (a bare weekday, "soon",
+"in a few days") is left alone. Weeks begin on Monday (ISO 8601); "next Friday" is the Friday of
+next week, as 下周五 is.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _NUMBERS = {
     for word in words.split()
 }
 _MOST = 4_000
-"""Units a number may count at most; more is no date anybody means."""
+"""Largest number of units that is read as a date."""
 
 _NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _UNIT = r"(?:day|week|fortnight|month|year)s?"
@@ -84,11 +85,12 @@ _YEARS = {"明年": 1, "去年": -1, "后年": 2}
 
 
 def absolute(text: str, timestamp: float | None, *, offset: int = 0) -> str:
-    """The text with its relative dates absolute, each followed by the words that stood there, in brackets.
+    """Replace relative dates by absolute ones, each followed by the original words in brackets.
 
-    `timestamp` is when it was said, in seconds since the epoch, UTC; without one, or with one outside the calendar, the text comes back as it
-    is. `offset` is the speaker's zone in seconds east of UTC. What stands in quotation marks or back-ticks is not touched, and a text that went
-    through once is not changed again.
+    `timestamp` is the time of the statement in seconds since the epoch, UTC; without one, or with
+    one outside the calendar, the text is returned unchanged. `utc_offset` is the speaker's zone in
+    seconds east of UTC. Text in quotation marks or backticks is not touched. The operation is
+    idempotent.
     """
     today = _day(timestamp, offset)
     if today is None:
@@ -108,7 +110,7 @@ def _day(timestamp: float | None, offset: int) -> date | None:
 
 
 def _replaced(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], str | None], brackets: str) -> str:
-    """The text with each match that can be read as a date put behind that date."""
+    """Insert the date before each match that can be read as one."""
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     parts: list[str] = []
     done = at = 0
@@ -167,7 +169,9 @@ def _moved(today: date, *, days: int) -> str | None:
 
 
 def _weekday(today: date, which: str, weekday: int) -> str | None:
-    """`next` is in next week, `last` the newest one before today, `this` and `coming` the one ahead."""
+    """Resolve a weekday: `next` in next week, `last` the latest before today, `this` and `coming`
+    the one ahead.
+    """
     ahead = weekday - today.weekday()
     if which == "next":
         return _moved(today, days=7 + ahead)
@@ -188,7 +192,7 @@ def _counted(today: date, count: str, unit: str, sign: int) -> str | None:
 
 
 def _month(today: date, months: int) -> date | None:
-    """The first day of the month so many months on."""
+    """Return the first day of the month that is `months` away."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return date(year, month + 1, 1) if 1 <= year <= 9_999 else None
 
@@ -213,7 +217,9 @@ def _end(today: date, unit: str, step: int) -> str | None:
 
 
 def _span(today: date, unit: str, step: int) -> str | None:
-    """A week as its first and last day, a month as year and month, a quarter as its first and last day, a year as its number."""
+    """Render a week or quarter as first and last day, a month as year and month, a year as its
+    number.
+    """
     if unit == "week":
         first, last = _moved(today, days=7 * step - today.weekday()), _moved(today, days=7 * step + 6 - today.weekday())
         return f"{first} to {last}" if first and last else None

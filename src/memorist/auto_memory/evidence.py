@@ -1,4 +1,4 @@
-"""What a session holds that can stand behind a memory: the person's own words, and what came from elsewhere. Pure (SF-2)."""
+"""Evidence for a memory: the user's own words, and what came from outside. Pure (SF-2)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from memorist.core.messages import Message, Origin, Text
 from memorist.formats.harness import typed_text
 
 RUN = 6
-"""Words in a row that a text must share with a source to be taken from it."""
+"""Consecutive words that a text must share with a source to count as taken from it."""
 SHARE = 0.5
-"""Part of a text's runs that must stand in a source for the text to come from there."""
+"""Fraction of a text's word runs that must occur in a source for the text to come from there."""
 MIN_QUOTE = 3
-"""Words or signs of the shortest quote that proves anything; in Chinese each sign counts."""
+"""Words of the shortest quote that proves anything; each Chinese character counts as a word."""
 
 SHARED = 2
-"""Words of meaning that a quote must share with the memory that rests on it."""
+"""Content words that a quote must share with the memory that rests on it."""
 SHORT = 3
-"""Words of the shortest sentence that can be told to come from somewhere."""
+"""Words of the shortest sentence whose origin can be determined."""
 
 _EMPTY = frozenset(
     re.findall(
@@ -33,28 +33,37 @@ _EMPTY = frozenset(
         " what how why when with from by if not no so have has look 的 了 是 我 你 在 请 吗 这 那 和 一 不 有 要 帮 看 下 个",
     )
 )
-"""Words that say nothing of what is meant."""
+"""Words without content of their own."""
 _SENTENCE = late_pattern(r"[.!?;](?=\s|$)|[。！？；\n]")
 _ADDRESS = late_pattern(
     r"(?<![\w-])(?<![\w-]\.)(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+", re.IGNORECASE
 )
-"""Looked for from the start of a run alone: from each of its letters, a run without a dot or an at would take as long as its length squared."""
+"""Matched at the start of a run only; trying every letter of a run would be quadratic."""
 _FILE = late_pattern(r"[\w-]+\.(?:md|py|js|ts|go|rs|toml|ya?ml|json|txt|sh|cfg|ini|sql|html|css|lock)", re.IGNORECASE)
 _OUTSIDE = frozenset({Origin.TOOL, Origin.AGENT, Origin.NOTIFICATION})
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What was said. `user`: message id and the person's own words; `outside`: tool results, other agents, notices, and what the person quoted."""
+    """What was said in a session.
+
+    `user_messages` are pairs of message id and the user's own words; `outside_texts` are tool
+    results, other agents' messages, notifications, and what the user quoted.
+    """
 
     session: str = ""
     user: tuple[tuple[str, str], ...] = ()
     outside: tuple[str, ...] = ()
     proven: tuple[str, ...] = ()
-    """Paths whose change follows by rule from the memories themselves (DR-5): it says nothing new, and what stood behind the memory still does."""
+    """Paths whose change follows by rule from the memories themselves (DR-5). Such a change adds
+    nothing new, so the memory's earlier evidence still holds.
+    """
 
 
 def evidence(session: str, messages: Iterable[Message]) -> Evidence:
-    """Sort what messages say by who says it. What a harness put in, memorist's own recall included, is neither (AM-11)."""
+    """Sort the messages' texts by who said them.
+
+    Text injected by a client or by memorist's own recall counts for neither side (AM-11).
+    """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
     for message in messages:
@@ -72,7 +81,7 @@ def evidence(session: str, messages: Iterable[Message]) -> Evidence:
 
 
 def typed_words(message: Message) -> str:
-    """What the person typed in a message; empty for one that is not the person's."""
+    """Return what the user typed in a message; empty for a message that is not the user's."""
     if message.origin is not Origin.USER:
         return ""
     parts = [typed_text(block.text) for block in message.blocks if isinstance(block, Text) and block.origin in (None, Origin.USER)]
@@ -80,18 +89,21 @@ def typed_words(message: Message) -> str:
 
 
 def all_typed(session: str, message: Message) -> Evidence:
-    """What stands behind words that code found in one message: all that the person typed, since code told quotations apart already."""
+    """Collect the evidence for statements found by code in one message.
+
+    All typed text counts: the code that found them has already told quotations apart.
+    """
     return Evidence(session=session, user=((message.id, typed_words(message)),))
 
 
 def plain(text: str) -> str:
-    """Text as it is compared: compatibility form, no case, single blanks, no quotation marks."""
+    """Normalise text for comparison: NFKC, case folded, single spaces, no quotation marks."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join("".join(" " if letter in "\"'`“”„‘’«»「」『』*_" else letter for letter in folded).split())
 
 
 def quoted_in(quote: str, said: Evidence, *, shortest: int = MIN_QUOTE) -> tuple[str, ...]:
-    """Ids of the person's messages in which the quote stands; empty for one too short to prove anything."""
+    """Return the ids of the user's messages that contain the quote; empty for too short a quote."""
     wanted = plain(quote)
     if len(words(wanted)) < shortest:
         return ()
@@ -99,7 +111,7 @@ def quoted_in(quote: str, said: Evidence, *, shortest: int = MIN_QUOTE) -> tuple
 
 
 def words(text: str) -> list[str]:
-    """Words of a plain text; a sign of a script without blanks is a word."""
+    """Split normalised text into words; each character of an unspaced script is a word."""
     found: list[str] = []
     word = ""
     for letter in text:
@@ -116,7 +128,7 @@ def words(text: str) -> list[str]:
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
-    """Every run of `RUN` words of a text; for a shorter text the one run of all its words."""
+    """Return every run of `RUN_WORDS` words; for a shorter text, the one run of all its words."""
     found = words(plain(text))
     if len(found) <= RUN:
         return {tuple(found)} if found else set()
@@ -124,7 +136,9 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 
 def comes_from_outside(text: str, said: Evidence) -> bool:
-    """Whether at least half of a text's runs of words stand in what came from elsewhere, and not in the person's words."""
+    """Whether at least `BORROWED_SHARE` of the word runs occur in outside texts and not in the
+    user's words.
+    """
     mine = runs(text)
     if not mine or not said.outside:
         return False
@@ -146,19 +160,21 @@ def _found(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]]:
 
 
 def _stream(source: str) -> str:
-    """The words of a source, each between blanks."""
+    """Join a source's words with spaces, including one at each end."""
     return " " + " ".join(words(plain(source))) + " "
 
 
 _REMEMBERED = 12_000
-"""Characters of the longest source whose words are remembered: one evidence is asked about for each entry of an answer, and folding it takes longest."""
+"""Characters of the longest source whose words are cached. One evidence is queried for every entry
+of an answer, and normalising it takes the most time.
+"""
 _known_stream = lru_cache(maxsize=1024)(_stream)
 
 
 def bears_on(quote: str, text: str) -> bool:
-    """Whether a quote says something of what a memory says: a true quote lends its weight to nothing else.
+    """Whether a quote is about what a memory says: a genuine quote supports nothing else.
 
-    Between a script without blanks and one with them words cannot be compared, and the answer is yes.
+    Between an unspaced script and a spaced one words cannot be compared; the answer is then yes.
     """
     mine, theirs = _content(quote), _content(text)
     if any(map(_is_sign, mine)) != any(map(_is_sign, theirs)):
@@ -175,7 +191,11 @@ def _is_sign(word: str) -> bool:
 
 
 def borrowed(text: str, said: Evidence) -> tuple[str, ...]:
-    """The sentences of a text that come from elsewhere: word for word, or with an address (site, mail) that only stands there."""
+    """Return the sentences of a text that come from outside.
+
+    A sentence counts when it is word for word from there, or contains an address (site, mail) that
+    occurs only there.
+    """
     if not said.outside:
         return ()
     typed = " ".join(text.casefold() for _, text in said.user)

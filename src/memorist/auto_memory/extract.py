@@ -1,4 +1,5 @@
-"""When memories are extracted by a model, from which messages, and what it is asked (AM-5 to AM-7). Pure."""
+"""When a model extracts memories, from which messages, and with which prompt (AM-5 to AM-7). Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +20,32 @@ from memorist.forks.tools import recognise
 MEMORY_TOOL = "memory"
 """Anthropic's memory tool (claude-code.md section 13.3)."""
 OWN_TOOL = re.compile(r"(?:^|_)memorist_+memory_(?:write|forget)$")
-"""The tools of our MCP server as clients name them, such as `mcp__memorist__memory_write`."""
+"""The tools of memorist's MCP server as clients name them, such as `mcp__memorist__memory_write`.
+"""
 _CHANGING = frozenset({"create", "str_replace", "insert", "delete", "rename"})
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """How far a session's memories were extracted; kept beside its transcript."""
+    """How far a session's memories have been extracted; stored beside its transcript."""
 
     message: str = ""
-    """Id of the last message that was looked at; empty for none."""
+    """Id of the last message that was examined; empty for none."""
     turns: int = 0
     """Turns since the last extraction."""
 
 
 class Texts(Struct, frozen=True):
-    """The prompts that extraction is built from."""
+    """The prompt templates of extraction."""
 
     extract: str
     asked: str
 
 
 def changes_memory(use: ToolUse, folder: Path) -> bool:
-    """Whether a call of the host's own agent changes memory: by a file tool, by Anthropic's memory tool, or by our MCP server."""
+    """Whether a tool call of the host's agent changes memory.
+
+    It may do so with a file tool, with Anthropic's memory tool, or through memorist's MCP server.
+    """
     if use.name == MEMORY_TOOL:
         return use.input.get("command") in _CHANGING
     if OWN_TOOL.search(f"{use.namespace}__{use.name}" if use.namespace else use.name):
@@ -59,29 +64,32 @@ def _inside(path: str, folder: Path) -> bool:
 
 
 def wrote_memory(messages: Sequence[Message], folder: Path) -> bool:
-    """Whether the host's agent wrote memory itself in these messages: extraction then stands back (claude-code.md section 8.3)."""
+    """Whether the host's agent wrote memory itself in these messages.
+
+    Extraction is skipped then (claude-code.md section 8.3).
+    """
     return any(changes_memory(use, folder) for message in messages for use in message.tool_uses)
 
 
 def counted(messages: Sequence[Message]) -> int:
-    """Messages that a model sees: of the person and of the model."""
+    """Count the messages that a model sees: the user's and the model's."""
     return sum(message.origin in (Origin.USER, Origin.MODEL) for message in messages)
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """What one extraction is about."""
+    """The input of one extraction."""
 
     folder: Path
     count: int
-    """New messages, of the person and of the model."""
+    """New messages, the user's and the model's."""
     today: str
     """ISO 8601 date."""
     asked: tuple[str, ...] = ()
-    """Words in which the person asked outright to have something remembered or forgotten."""
+    """Quotes in which the user explicitly asked to remember or forget something."""
 
 
 def prompt(task: Task, heads: Sequence[Head], texts: Texts, settings: AutoMemorySettings) -> str:
-    """The instruction of the fork."""
+    """Render the fork's instruction."""
     kinds = "\n".join(f"- {kind}: {shape.purpose}. Save one when {shape.when}. Text: {shape.shape}." for kind, shape in SHAPES.items())
     words = "; ".join(f"“{quote}”" for quote in task.asked)
     values = {

@@ -1,8 +1,9 @@
-"""The one gate that every write to memory passes (SF-1, SF-2). Pure: a change and what stands behind it in, a verdict out.
+"""The single gate that every write to memory passes (SF-1, SF-2).
 
-Secrets are taken out, what cannot be seen is taken out, the origin is proved from the session and written down by us whatever the writer says of
-itself. What speaks for the person needs the person's own words; an order that came from elsewhere never becomes one of ours. What is doubtful is not
-lost: it goes to the inbox with the reasons.
+Pure: change and context in, verdict out. Secrets and invisible characters are removed. The origin
+is derived from the session and recorded here, whatever the writer claims. A memory that speaks for
+the user needs the user's own words; an instruction from outside never becomes one of the user's.
+Doubtful changes are not lost: they go to the inbox with their reasons.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from memorist.safety.instructing import instructs
 from memorist.safety.secrets import redact
 
 BY_A_PERSON: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
-"""Writers that are the person: their word needs no second one."""
+"""Actors that are the user: no further evidence is required."""
 BY_A_MODEL: frozenset[Actor] = frozenset({"extraction", "agent", "dream"})
-"""Writers that may do what the last text they read told them."""
+"""Actors that may follow instructions in the last text they read."""
 UNASKED: frozenset[Actor] = frozenset({"said", "extraction", "agent", "dream", "import"})
-"""Writers that nobody asked to share anything with a team."""
+"""Actors that the user has not asked to share anything with the team."""
 
 
 class Accepted(Struct, frozen=True):
-    """The change may be written as it stands here; `remarks` say what was taken out."""
+    """The change may be written as it stands here; `remarks` says what was removed."""
 
     change: Change
     trust: Trust
@@ -43,7 +44,7 @@ class Accepted(Struct, frozen=True):
 
 
 class Doubtful(Struct, frozen=True):
-    """The change waits for the person."""
+    """The change waits in the inbox for the user's decision."""
 
     change: Change
     trust: Trust
@@ -51,7 +52,7 @@ class Doubtful(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """The change is not made and not kept."""
+    """The change is neither made nor kept."""
 
     path: str
     reasons: tuple[str, ...]
@@ -61,22 +62,22 @@ Verdict = Accepted | Doubtful | Refused
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """What a change is judged by."""
+    """The context in which a change is judged."""
 
     actor: Actor
     said: Evidence = Evidence()
     now: str = ""
     """ISO 8601, UTC."""
     reviewed: Collection[str] = ()
-    """Seals of memories that the person accepted before."""
+    """Content seals of memories that the user has accepted."""
     present: Collection[str] = ()
-    """Paths that are there, for a model's writes: a look-alike of one of them is refused."""
+    """Existing paths, for writes by a model: a name that looks like one of them is refused."""
     shared: Sequence[Shared] = ()
-    """The team's memories, which a private one may not silently contradict (TM-1)."""
+    """The team's memories, which a private memory may not silently contradict (TM-1)."""
 
 
 def fingerprint(text: str) -> str:
-    """A name for a memory's text below its header, by which the same text is known again."""
+    """Hash a memory's text below its header; equal up to white space."""
     return hashlib.sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()[:32]
 
 
@@ -96,6 +97,8 @@ def judge(change: Change, case: Case) -> Verdict:
         return Refused(change.path, (problem,))
     shown, remarks = _unpinned(shown, change, case, remarks)
     trust, provenance = _origin(shown, change, case)
+    # From here on only the cleaned text with the proven origin counts; `topic` is still the raw
+    # text, in which hidden orders can be seen.
     made = with_provenance(shown, provenance)
     cleaned = Change(path=change.path, before=change.before, after=encode(made.text()))
     clash = _against_the_team(made, change, case)
@@ -110,7 +113,10 @@ def judge(change: Change, case: Case) -> Verdict:
 
 
 def _unwritable(change: Change, case: Case) -> str:
-    """Why a model's change can never be a memory: it is refused alone, and keeps the others of the same answer from nothing."""
+    """Find out why a model's change can never become a memory.
+
+    Such a change is refused alone and does not affect the others of the same answer.
+    """
     if case.actor not in BY_A_MODEL:
         return ""
     problem = bad_path(change.path, frozenset(case.present))
@@ -124,7 +130,7 @@ def _unwritable(change: Change, case: Case) -> str:
 
 
 def _unpinned(topic: Topic, change: Change, case: Case, remarks: tuple[str, ...]) -> tuple[Topic, tuple[str, ...]]:
-    """Only the person pins."""
+    """Remove a pin set by a model: only the user pins."""
     if case.actor not in BY_A_MODEL or not topic.pinned or (change.before is not None and parse(change.path, change.before).pinned):
         return topic, remarks
     return with_header(topic, {"pinned": None}), (*remarks, "its pin was taken out")
@@ -139,11 +145,11 @@ def _removal(change: Change, case: Case) -> Verdict:
         return Accepted(change, before)
     if case.actor == "dream" and before not in BY_PERSON:
         return Accepted(change, before)
-    return Doubtful(change, before, ("it would delete a memory, and the person did not ask for it",))
+    return Doubtful(change, before, ("it would delete a memory, and the user did not ask for it",))
 
 
 def _cleaned(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
-    """The memory without secrets and without what cannot be seen, header and text."""
+    """Remove secrets and invisible characters from header and text."""
     text = topic.text()
     remarks = []
     if hidden(text):
@@ -157,12 +163,14 @@ def _cleaned(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
 
 
 def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance]:
-    """Where the text comes from, as far as the session proves it; what the writer claims in our key is not believed."""
+    """Determine the text's origin as far as the session proves it; the writer's claims are ignored.
+    """
     claimed = topic.provenance
     before = parse(change.path, change.before).provenance if change.before is not None else Provenance()
-    # What was found by code stands in the message, however short it is; a model's quote must be long enough to prove something.
+    # Code quotes from the message itself, so any length will do; a model's quote must be long
+    # enough to prove something.
     shortest = 1 if case.actor == "said" else MIN_QUOTE
-    # The quote of the memory as it was proves nothing for what is new in it.
+    # The previous version's quote is no evidence for what is new in this one.
     new_words = bool(claimed.quote) and plain(claimed.quote) != plain(before.quote)
     messages = quoted_in(claimed.quote, case.said, shortest=shortest) if new_words else ()
     if messages and case.actor != "said" and not bears_on(claimed.quote, told(topic)):
@@ -178,7 +186,7 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
     else:
         trust, quote = _unquoted(topic, case), ""
         if trust is Trust.DERIVED and before.trust in (Trust.OUTSIDE, Trust.UNKNOWN) and change.before is not None:
-            trust = before.trust  # a new wording does not make it the session's own
+            trust = before.trust  # rewording does not improve the origin
     provenance = replace(
         before,
         session=case.said.session or before.session or (claimed.session if case.actor in BY_A_PERSON else ""),
@@ -194,14 +202,14 @@ def _origin(topic: Topic, change: Change, case: Case) -> tuple[Trust, Provenance
 
 def _published(change: Change, case: Case) -> tuple[str, ...]:
     return (
-        ("others of the team would read it, and the person did not ask to share it",)
+        ("others of the team would read it, and the user did not ask to share it",)
         if case.actor in UNASKED and is_shared(change.path)
         else ()
     )
 
 
 def _against_the_team(topic: Topic, change: Change, case: Case) -> tuple[str, ...]:
-    """What a private memory is told of the team's; one that says the same as before needs no second look."""
+    """Report a conflict with a team memory, unless the content did not change."""
     if is_shared(change.path) or (change.before is not None and _same(parse(change.path, change.before), topic)):
         return ()
     path = contradicted(topic.body, case.shared)
@@ -223,7 +231,7 @@ def _overwrites(topic: Topic, change: Change, trust: Trust) -> tuple[str, ...]:
     new_words = trust is Trust.STATED and plain(topic.provenance.quote) != plain(before.provenance.quote)
     if new_words or _same(before, topic):
         return ()
-    return ("it would change what the person stated, without new words of the person",)
+    return ("it would change what the user stated, without new words of the user",)
 
 
 def _unbacked(topic: Topic, change: Change, trust: Trust, case: Case) -> tuple[str, ...]:
@@ -238,7 +246,7 @@ def _unbacked(topic: Topic, change: Change, trust: Trust, case: Case) -> tuple[s
 
 
 def _told_from_outside(topic: Topic, before: Topic | None, trust: Trust, case: Case) -> bool:
-    """Whether something in it that came from elsewhere tells the reader what to do, however much else stands around it."""
+    """Whether any part that came from outside tells the reader what to do."""
     text = told(topic)
     known = plain(told(before)) if before is not None else ""
     taken = (sentence for sentence in borrowed(text, case.said) if plain(sentence) not in known)
@@ -252,20 +260,23 @@ def _binds(text: str) -> bool:
 
 
 def _same(one: Topic, other: Topic) -> bool:
-    """Whether two states of a memory are the same in all that decides what it says and whether it is shown."""
+    """Whether two states of a memory agree in everything that decides what it says and whether it
+    is shown.
+    """
     return (told(one), one.kind, one.provenance.status, one.pinned) == (told(other), other.kind, other.provenance.status, other.pinned)
 
 
 def unsafe(topic: Topic, reviewed: Collection[str], trust: Trust | None = None) -> tuple[str, ...]:
-    """Why a memory on disk is not shown to a model; empty when it may be. The check at load: files can be changed past the gate.
+    """Find out why a memory on disk is not shown to a model; empty when it may be.
 
-    `trust` where the file's own claim is not to be believed.
+    Checked at load, since files can be changed without passing the gate. `trust` overrides the
+    file's own claim where that is not to be believed.
     """
     found = doubts(topic, trust)
     return () if found and seal(topic) in reviewed else found
 
 
 def merged_reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """All reasons of the verdicts that are not acceptance, each once, in order."""
+    """Collect the reasons of all verdicts that are not acceptance, each once, in order."""
     found = [reason for verdict in verdicts if not isinstance(verdict, Accepted) for reason in verdict.reasons]
     return tuple(dict.fromkeys(found))

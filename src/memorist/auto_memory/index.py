@@ -1,7 +1,9 @@
-"""The index `MEMORY.md`: one line for each memory, made from the files and kept within its limits by value and recency (AM-3). Pure.
+"""The index `MEMORY.md`: one line per memory, built from the files and cut to its limits by value
+and recency (AM-3).
 
-Lines that point to a file (`- [Title](file.md) — hook`) are derived: what is gone is dropped, what is new is added, and a title or hook that
-somebody else wrote for a file stays. Every other line (headings, remarks of the user) is kept where it stands at the top.
+Pure. Lines that point to a file (`- [Title](file.md) — hook`) are derived: lines of deleted files
+are dropped, new files get a line, and a title or hook that another writer chose for a file is kept.
+All other lines (headings, the user's remarks) stay at the top.
 """
 
 from __future__ import annotations
@@ -19,44 +21,48 @@ _POINTER = late_pattern(r"\s*[-*]\s+\[(?P<title>[^\]]*)\]\((?P<path><[^<>]+\.md>
 _BRACKETED = late_pattern(r"[\s()]")
 _MARK = "<!-- memorist:"
 _HALF_LIFE_DAYS = 30.0
-"""Recency halves in this time; a memory that was used last month still counts more than one that never was."""
+"""Recency halves in this time, so that a memory used last month still outranks one never used."""
 _HOOK = 70
-"""Characters that a hook has at least, however long title and path are: it is what a memory is chosen by."""
+"""Characters that a hook gets at least, however long title and path are: memories are selected by
+it.
+"""
 
 
 class Uses(Struct, frozen=True):
-    """How often a memory was shown, cited or read, and when last (seconds since the epoch; 0 for never)."""
+    """How often a memory was shown, cited or read, and when last (seconds since the epoch; 0 for
+    never).
+    """
 
     count: int = 0
     last: float = 0.0
 
 
 class IndexLimits(Struct, frozen=True, kw_only=True):
-    """Source of the defaults: claude-code.md section 7.4."""
+    """The index's limits. Source of the defaults: claude-code.md section 7.4."""
 
     lines: int = 200
     size: int = 25_000
     """Bytes."""
     line: int = 150
-    """Characters of one pointer, about."""
+    """Approximate characters of one pointer line."""
 
 
 class Index(Struct, frozen=True, kw_only=True):
-    """A built index and its load report."""
+    """A built index with its report."""
 
     text: str
     lines: int
     size: int
     listed: tuple[str, ...]
-    """Paths of the memories that it names, in its order."""
+    """Paths of the memories it names, in its order."""
     left_out: tuple[str, ...]
-    """Paths of those that did not fit, the most valuable first."""
+    """Paths of the memories that did not fit, most valuable first."""
     over: str = ""
-    """Which limit was reached: `lines`, `bytes`, or both; empty when none."""
+    """The limit that was reached, `lines` or `bytes`; empty when none was."""
 
 
 def value(head: Head, uses: Uses, now: float) -> float:
-    """How much a memory deserves its line: pinned first, then what speaks for the person, what is used, and what is new."""
+    """Rate how much a memory deserves a line: pinned first, then user facts, usage, and recency."""
     latest = max(head.modified, uses.last)
     recency = math.exp2(-max(0.0, now - latest) / DAY / _HALF_LIFE_DAYS)
     person = 1.0 if head.kind in ABOUT_THE_PERSON else 0.0
@@ -66,7 +72,10 @@ def value(head: Head, uses: Uses, now: float) -> float:
 
 
 def build(heads: Sequence[Head], present: str, *, uses: Mapping[str, Uses], now: float, limits: IndexLimits) -> Index:
-    """Make the index anew from the files; `present` is the text that stands there now. Memories that are superseded get no line."""
+    """Build the index from the files; `present_text` is the index on disk.
+
+    Superseded memories get no line.
+    """
     kept, own = _parts(present)
     active = [head for head in heads if head.status == "active"]
     ranked = sorted(active, key=lambda head: (-value(head, uses.get(head.path, Uses()), now), head.path))
@@ -91,7 +100,7 @@ def build(heads: Sequence[Head], present: str, *, uses: Mapping[str, Uses], now:
 
 
 def _parts(present: str) -> tuple[list[str], dict[str, str]]:
-    """The lines that are kept as they are, and the pointer lines by path."""
+    """Split an index into other lines (kept verbatim) and pointer lines by path."""
     kept: list[str] = []
     own: dict[str, str] = {}
     for line in present.splitlines():
@@ -108,7 +117,7 @@ def _parts(present: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _fitting(kept: list[str], limits: IndexLimits) -> list[str]:
-    """The user's own lines, as far as half of the index: memories need room as well."""
+    """Return the user's own lines, limited to half of the index so that memories have room."""
     found, size = [], 0
     for line in kept[: limits.lines // 2]:
         size += len(line.encode("utf-8", "replace")) + 1
@@ -123,7 +132,7 @@ def _pointer(head: Head, present: str | None, width: int) -> str:
     ours = _shortened(head.name, head.path, head.description, width)
     if match is None or present is None:
         return ours
-    # Somebody else's title and hook stay while they fit; a line of 200 KB does not.
+    # A foreign title and hook are kept unless the line is excessively long.
     return present if len(present) <= 2 * width else _shortened(match["title"], head.path, match["hook"] or "", width)
 
 
@@ -131,7 +140,7 @@ def _shortened(title: str, path: str, hook: str, width: int) -> str:
     title = _cut(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
     room = max(_HOOK, width - len(title) - len(path) - 8)
     hook = _cut(hook, room)
-    # A name with blanks or brackets stands in angle brackets, as Markdown has it.
+    # Markdown requires angle brackets around a path with spaces or brackets.
     return f"- [{title}]({f'<{path}>' if _BRACKETED.search(path) else path})" + (f" — {hook}" if hook and hook != title else "")
 
 
@@ -141,7 +150,11 @@ def _cut(text: str, room: int) -> str:
 
 
 def _chosen(pointers: Sequence[tuple[str, str]], top: list[str], limits: IndexLimits, *, cut: bool) -> set[str]:
-    """The paths whose lines fit beside what is kept, in order of value; too long a line makes room for the next. With `cut` a remark stands at the end."""
+    """Choose the paths whose lines fit beside the own lines, in order of value.
+
+    A line that is too long leaves its room to the next. With `cut`, room for a closing remark is
+    reserved.
+    """
     size = sum(len(line.encode("utf-8", "replace")) + 1 for line in top)
     whole = not cut and len(top) + len(pointers) <= limits.lines and size + sum(_bytes(line) for _, line in pointers) <= limits.size
     rows = limits.lines - len(top) - (0 if whole else 1)
@@ -164,11 +177,11 @@ def _remark(memories: int, lines: int, over: str) -> str:
 
 
 def points_to(line: str) -> str:
-    """The file that a line of the index points to; empty for a line of another kind."""
+    """Return the file that an index line points to; empty for any other line."""
     match = _POINTER.match(line)
     return match["path"].removeprefix("./") if match else ""
 
 
 def pointed_at(text: str) -> tuple[str, ...]:
-    """The files that an index names, in its order, each once."""
+    """List the files that an index points to, in its order, each once."""
     return tuple(_parts(text)[1])

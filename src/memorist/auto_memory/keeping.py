@@ -1,4 +1,4 @@
-"""From what the person said outright to changes of memory (AM-8). Pure."""
+"""Plan memory changes for explicit statements of the user (AM-8). Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memorist.auto_memory.topic import Provenance, Topic, encode, file_name, new
 from memorist.safety.secrets import redact
 
 MATCHES = 5
-"""Memories that one "forget" may mean at most; more and it is unclear what is meant."""
+"""Memories that one "forget" may match at most; with more its meaning is unclear."""
 _EMPTY = frozenset(
     re.findall(
         r"\w+",
@@ -27,25 +27,28 @@ _EMPTY = frozenset(
         " what everything anything all said told asked know knew learned remembered rule rules memory memories note notes thing things",
     )
 )
-"""Words that say nothing of what is meant."""
+"""Words that do not identify a memory."""
 
 
 class Known(Struct, frozen=True):
-    """A wish that memory already holds."""
+    """A statement that memory already contains."""
 
     said: Said
     path: str
 
 
 class Kept(Struct, frozen=True):
-    """A new memory for a wish."""
+    """A new memory for a statement."""
 
     said: Said
     change: Change
 
 
 class Dropped(Struct, frozen=True):
-    """Memories that a "forget" means. `sure` when it is one, and every word of the wish stands in it."""
+    """The memories that a "forget" refers to.
+
+    `sure` when exactly one memory contains every word of the statement.
+    """
 
     said: Said
     changes: tuple[Change, ...]
@@ -56,7 +59,10 @@ Keeping = Known | Kept | Dropped
 
 
 def keep(said: Said, topics: Sequence[Topic], *, session: str, at: float | None) -> Keeping:
-    """What to do about one wish, given the memories that are there; `at` is the time of the message in seconds since the epoch."""
+    """Plan what to do about one statement, given the existing memories.
+
+    `timestamp` is the time of the message in seconds since the epoch.
+    """
     if said.act == "forget":
         return forget(said, topics)
     text = absolute(said.text, at) if at is not None else said.text
@@ -65,7 +71,7 @@ def keep(said: Said, topics: Sequence[Topic], *, session: str, at: float | None)
     known = next((path for path, saying in sayings if letters in saying.casefold() and same_rule(saying, text)), None)
     if known is not None:
         return Known(said, known)
-    # Names come from the text, and the gate takes secrets out of texts, not of names.
+    # The name is made from the text, and the gate redacts secrets in texts, not in names.
     slug, description = titled(replace(said, text=redact(said.text).text))
     path = _free(file_name(slug), {topic.path.casefold() for topic in topics})
     provenance = Provenance(session=session, messages=(said.message,), quote=said.quote, trust=Trust.STATED)
@@ -82,7 +88,10 @@ def _free(plain_name: str, taken: set[str]) -> str:
 
 
 def forget(said: Said, topics: Sequence[Topic]) -> Dropped:
-    """The memories in which every word of the wish stands; where there are none, those that hold most of them, for the person to decide."""
+    """Find the memories that contain every word of the statement.
+
+    Where there are none, those that contain most of the words, for the user to decide.
+    """
     wanted = _content(said.text)
     if not wanted:
         return Dropped(said, (), sure=False)
@@ -94,5 +103,5 @@ def forget(said: Said, topics: Sequence[Topic]) -> Dropped:
 
 
 def _content(text: str) -> frozenset[str]:
-    """The words that carry meaning, cut to their first six letters, so that `tests` finds `testing`."""
+    """Return the content words, cut to six letters so that `tests` matches `testing`."""
     return frozenset(word[:6] for word in words(plain(text)) if word not in _EMPTY)

@@ -1,4 +1,4 @@
-"""The four kinds of memory, and how far each may be believed. Pure."""
+"""The four kinds of memory, and how far each origin is trusted. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
 
 class Trust(StrEnum):
-    """Where the content of a memory comes from, the best first."""
+    """Origin of a memory's content, most trusted first."""
 
     STATED = "stated"
     """The user said it; the words are quoted."""
@@ -32,11 +32,11 @@ class Trust(StrEnum):
     OUTSIDE = "outside"
     """It came from a tool, a web page, a file or another agent."""
     UNKNOWN = "unknown"
-    """The file does not say; somebody else wrote it."""
+    """The file does not say; another program wrote it."""
 
 
 class Shape(Struct, frozen=True):
-    """What a kind is for, when to save one, and how its text is built."""
+    """What a kind is for, when to save one, and how its text is structured."""
 
     purpose: str
     when: str
@@ -67,11 +67,13 @@ SHAPES: dict[Kind, Shape] = {
 }
 
 ABOUT_THE_PERSON = frozenset({Kind.USER, Kind.FEEDBACK})
-"""Kinds that speak for the person: they need the person's own words behind them (SF-2)."""
+"""Kinds that speak for the user: they need the user's own words as evidence (SF-2)."""
 
 
 def kind_of(text: str) -> Kind | None:
-    """The kind of that name; None for any other text, which is tolerated (claude-code.md section 7.3)."""
+    """Parse a kind's name; None for any other text, which is tolerated (claude-code.md section
+    7.3).
+    """
     try:
         return Kind(text.strip().lower())
     except ValueError:
@@ -79,7 +81,7 @@ def kind_of(text: str) -> Kind | None:
 
 
 def trust_of(text: str) -> Trust:
-    """The trust of that name; unknown for any other text."""
+    """Parse a trust level's name; `UNKNOWN` for any other text."""
     try:
         return Trust(text.strip().lower())
     except ValueError:

@@ -1,6 +1,7 @@
-"""Where a project's memory is: decided from facts that were looked up before (AM-4). Pure.
+"""Where a project's memory is stored, decided from facts that were read before (AM-4). Pure.
 
-The project is its repository, not its folder: every worktree and every subfolder of one repository shares one memory.
+A project is its repository, not its folder: all worktrees and subfolders of a repository share one
+memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from memorist.errors import SettingsError
 
 
 class GitPlace(Struct, frozen=True):
-    """What stands at `.git` of a folder: a folder (`text` None), or a file that names one, and what that folder's `commondir` says."""
+    """The `.git` entry of a folder: a folder (`text` is None) or a file, and the `commondir` it
+    leads to.
+    """
 
     folder: Path
     text: str | None = None
@@ -22,9 +25,10 @@ class GitPlace(Struct, frozen=True):
 
 
 def chosen_folder(given: str) -> Path | None:
-    """The memory folder that a setting or variable names; None for an empty one.
+    """Parse the memory folder given by a setting or variable; None for an empty one.
 
-    Raises SettingsError for one that is unsafe: not absolute (or from `~/`), the root, the home folder, with a null character or `..`, a network path.
+    Raises SettingsError for an unsafe one: not absolute (or from `~/`), the root, the home folder,
+    with a null character or `..`, or a network path.
     """
     if not given.strip():
         return None
@@ -49,10 +53,11 @@ def _problem(text: str) -> str:
 
 
 def repository_root(place: GitPlace) -> Path:
-    """The root that all worktrees of a repository share.
+    """Return the root that all worktrees of a repository share.
 
-    In a worktree `.git` is a file `gitdir: <main>/.git/worktrees/<name>`, and `commondir` there leads to the main one. A submodule's file leads into
-    `.git/modules`, which has no `commondir`: a submodule is a project of its own.
+    In a worktree `.git` is a file `gitdir: <main>/.git/worktrees/<name>`, and `commondir` there
+    leads to the main repository. A submodule's file leads into `.git/modules`, which has no
+    `commondir`: a submodule is a project of its own.
     """
     if place.text is None:
         return place.folder
@@ -63,12 +68,12 @@ def repository_root(place: GitPlace) -> Path:
     shared = common if common.is_absolute() else named / common
     parts = [part for part in shared.parts if part != "."]
     real = _without_dots(parts)
-    # A bare repository has its worktrees beside or around it: its own path is the root.
+    # A bare repository's worktrees are beside or around it: its own path is the root.
     return real.parent if real.name == ".git" else real
 
 
 def git_folder(place: GitPlace) -> Path | None:
-    """The folder that a `.git` file names; None when it is no such file."""
+    """Return the folder that a `.git` file names; None when it is no such file."""
     line = (place.text or "").strip().splitlines()[:1]
     if not line or not line[0].startswith("gitdir:"):
         return None

@@ -1,4 +1,4 @@
-"""The manifest: what each memory file says of itself in its first lines, newest first (AM-6). Pure."""
+"""The manifest: the header of each memory file, newest first (AM-6). Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 
 INDEX_NAME = "MEMORY.md"
-"""The index of a folder; no memory itself."""
+"""The index of a folder; not a memory itself."""
 HEAD_BYTES = 16_384
-"""Bytes read of a file for the manifest: 30 lines (claude-code.md section 7.6) of up to 500 characters."""
+"""Bytes of a file read for its header: 30 lines (claude-code.md section 7.6) of up to 500
+characters.
+"""
 MAX_FILE = 1_000_000
-"""Bytes of the largest file that is taken into the history and searched; a memory has a few hundred. Larger ones are listed and reported."""
+"""Bytes of the largest file that is recorded and searched; a memory has a few hundred. Larger files
+are listed and reported.
+"""
 DAY = 86_400.0
 _BREAKS = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode categories of what ends a line, steers a terminal, or stands for bytes that are no UTF-8."""
+"""Unicode categories of characters that end a line, control a terminal, or stand for invalid UTF-8.
+"""
 
 
 class Head(Struct, frozen=True, kw_only=True):
@@ -41,26 +46,29 @@ class Head(Struct, frozen=True, kw_only=True):
     status: str = "active"
     pinned: bool = False
     doubts: tuple[str, ...] = ()
-    """Why it is not shown to a model, unless the person accepted it; as its whole file was judged."""
+    """Why a model is not shown it, unless the user accepted it; judged on the whole file."""
     seal: str = ""
-    """Names what it says; see `memorist.auto_memory.shown.seal`. Empty without doubts."""
+    """Content seal, see `memorist.auto_memory.shown.compute_content_seal`; empty without doubts."""
     problem: str = ""
     """Why its header could not be read; empty when it could."""
 
     def age_days(self, now: float) -> int:
-        """Whole days since it was changed; a time that lies ahead counts as today."""
+        """Return the whole days since the last change; a time in the future counts as today."""
         return max(0, int((now - self.modified) // DAY))
 
 
 def head_of(path: str, start: bytes, *, lines: int, modified: float, size: int) -> Head:
-    """The head of a file from its first bytes. `modified` in seconds since the epoch, `size` in bytes of the whole file."""
+    """Read the header from a file's first bytes.
+
+    `modified` is in seconds since the epoch, `size` the whole file's bytes.
+    """
     first = b"".join(start.splitlines(keepends=True)[:lines])
     topic = parse(path, first if b"\n---" in first[3:] or not first.startswith(b"---") else start)
     return head_from(topic, modified=modified, size=size)
 
 
 def head_from(topic: Topic, *, modified: float, size: int) -> Head:
-    """The head of a memory that was read."""
+    """Build the header of a parsed memory."""
     provenance = topic.provenance
     return Head(
         path=topic.path,
@@ -77,12 +85,12 @@ def head_from(topic: Topic, *, modified: float, size: int) -> Head:
 
 
 def _shown(text: str) -> str:
-    """One line that any encoder takes: bytes that were no UTF-8 become question marks."""
+    """Put text on one encodable line; invalid UTF-8 becomes question marks."""
     return " ".join(text.encode("utf-8", "replace").decode().split())[:500]
 
 
 def is_index(path: str) -> bool:
-    """Whether a file is an index, made from the files beside it."""
+    """Whether a file is an index, generated from the files beside it."""
     return path.rsplit("/", 1)[-1] == INDEX_NAME
 
 
@@ -93,27 +101,33 @@ def is_memory(path: str) -> bool:
 
 
 def unreadable_name(path: str) -> bool:
-    """Whether a name holds a line break or a sign that cannot be seen: in a list it could pass for another one, or for several lines."""
+    """Whether a name contains a line break or an invisible character.
+
+    In a list such a name could pass for another one, or for several lines.
+    """
     return unseen(path)
 
 
 def one_line(path: str) -> bool:
-    """Whether a name can stand in a line of text: in the index, a prompt, JSON. A file with another one is reported by `memory check`, and not read."""
+    """Whether a name can stand in a line of text (index, prompt, JSON).
+
+    A file with any other name is reported by `memory check` and not read.
+    """
     return (path.isascii() and path.isprintable()) or not any(unicodedata.category(letter) in _BREAKS for letter in path)
 
 
 def too_large(size: int) -> str:
-    """What is wrong with a memory of so many bytes, as the end of a sentence; empty where it is small enough."""
+    """Describe an excessive size as the end of a sentence; empty for an acceptable one."""
     return f"{size:,} bytes, more than a memory may have ({MAX_FILE:,})" if size > MAX_FILE else ""
 
 
 def newest(heads: Iterable[Head], limit: int | None = None) -> list[Head]:
-    """The heads, newest first; ties by path."""
+    """Sort headers newest first, ties by path."""
     return sorted(heads, key=lambda head: (-head.modified, head.path))[:limit]
 
 
 def line(head: Head) -> str:
-    """`- [type] path (time): description`, parts that are missing left out."""
+    """Render `- [type] path (time): description`, omitting missing parts."""
     kind = f"[{head.kind}] " if head.kind else ""
     when = dt.datetime.fromtimestamp(max(0.0, min(head.modified, 253_402_300_799.0)), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     said = f": {head.description}" if head.description else ""
@@ -121,7 +135,9 @@ def line(head: Head) -> str:
 
 
 def manifest(heads: Sequence[Head], *, limit: int) -> str:
-    """The manifest as a prompt shows it: the newest files, one line each, and how many more there are."""
+    """Render the manifest for a prompt: one line per file, newest first, and the number of omitted
+    files.
+    """
     shown = newest((head for head in heads if head.status == "active"), limit)
     more = len(heads) - len(shown)
     lines = [line(head) for head in shown]

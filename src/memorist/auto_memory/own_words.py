@@ -1,4 +1,8 @@
-"""What of a typed message is the person's own: not what they quote, paste, or report of others (SF-2). Pure."""
+"""The user's own words in a typed message, without quotations, pasted text and reported speech
+(SF-2).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,16 @@ from memorist.auto_memory.said_prose import ends, mask, prose, quotations
 from memorist.auto_memory.said_vetoes import quotes_another
 
 LONG_QUOTATION = 20
-"""Columns (two for a Chinese sign) of a quotation that is somebody's sentence; a shorter one is a name or a term."""
+"""Columns (two per Chinese character) above which a quotation is a sentence rather than a name or
+term.
+"""
 
 
 def own_words(typed: str) -> str:
-    """The person's own words of a typed message. What follows, in a line, on "the page says" is the page's; what is pasted is nobody's."""
+    """Extract the user's own words from a typed message.
+
+    Whatever follows "the page says" in a line counts as the page's words; pasted text is dropped.
+    """
     text = typed.strip()
     if "\n" not in text:
         return _of_line(text)

@@ -1,4 +1,4 @@
-"""Auto memory at work: what is written, by whom, through the gate; what waits; what is taken back."""
+"""Auto memory of one project: writes through the gate, the inbox, undo, and purging."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from memorist.store.files import present
 from memorist.store.layout import MemoryLayout
 
 LOW = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
-"""Memories of these origins lend a new one none better: what is taken from them stays from outside."""
+"""Origins that lend no better trust: a memory copied from one of these counts as from outside."""
 LENDING = 500
-"""Memories of low origin, the newest, that a new one is compared with."""
+"""Newest memories of low origin that a new one is compared with."""
 NOBODY = Evidence()
 """No session stands behind a change."""
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """What came of some changes."""
+    """The result of some changes."""
 
     change: str = ""
-    """Id in the history; empty when nothing was written."""
+    """Id of the change in the history; empty when nothing was written."""
     paths: tuple[str, ...] = ()
     waiting: tuple[Proposal, ...] = ()
     refused: tuple[Refused, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What was taken out of what was written."""
+    """What was removed from the written files."""
 
 
 class AutoMemory:
-    """The memory of one project. All that writes into it, in this process, goes through here."""
+    """The memory of one project. All writes of this process go through here."""
 
     def __init__(
         self,
@@ -71,26 +71,31 @@ class AutoMemory:
         self._clock = clock
 
     def heads(self) -> list[Head]:
-        """What each memory says of itself, sorted by path. Raises StoreError."""
+        """Return the header of each memory, sorted by path. Raises StoreError."""
         return self.folder.heads()
 
     def shown_heads(self) -> list[Head]:
-        """Those that a model may be shown, by the judgement of the last scan and what the person accepted."""
+        """Return the headers that a model may see, by the last scan's judgement and the user's
+        reviews.
+        """
         reviewed = self.reviewed()
         return [head for head in self.heads() if not head.doubts or head.seal in reviewed]
 
     def shown_index(self) -> Index:
-        """The index as a model is shown it: without memories that are withheld and lines that read like orders."""
+        """Return the index as a model sees it, without withheld memories and lines that read like
+        orders.
+        """
         fit = {head.path for head in self.shown_heads()}
         return presentable(together(self.folder.index(), self.folder.index(below=TEAM)), fit)
 
     def write(
         self, changes: Sequence[Change], why: Why, said: Evidence | None = None, *, tell: Callable[[Event], None] | None = None
     ) -> Written:
-        """Have the changes judged; write what passes, put what is doubtful into the inbox.
+        """Judge the changes; write what passes and put what is doubtful into the inbox.
 
-        Under the policy `review` all that the person did not write waits; under `off` nothing of it is kept. Raises WriteConflict when a file changed
-        meanwhile, InputError for a path that cannot be a memory's, StoreError.
+        Under the policy `review` everything not written by the user waits; under `off` it is
+        discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
+        cannot be a memory's, StoreError.
         """
         by_person = why.actor in ("user", "inbox", "undo")
         if self.settings.policy == "off" and not by_person:
@@ -116,7 +121,10 @@ class AutoMemory:
         return written
 
     def case(self, actor: Actor, said: Evidence = NOBODY, changed: Collection[str] = ()) -> Case:
-        """What the gate would judge a change of this actor by now; `changed` are the paths that it writes to."""
+        """Return the context in which the gate would judge a change of this actor now.
+
+        `changed_paths` are the paths to be written; they are not counted as outside texts.
+        """
         given = Case(actor=actor, said=said, now=moment(self._clock.now()), reviewed=self.reviewed(), shared=self.folder.shared())
         if actor not in BY_A_MODEL:
             return given
@@ -128,14 +136,16 @@ class AutoMemory:
         return msgspec.structs.replace(given, said=said, present=tuple(head.path for head in heads))
 
     def _own(self, changes: Iterable[Change]) -> None:
-        """What the person wrote or accepted is shown, also where it reads like an order."""
+        """Seal what the user wrote or accepted, so that it is shown even where it reads like an
+        order.
+        """
         for change in changes:
             topic = parse(change.path, change.after or b"")
             if doubts(topic):
                 self._seals.keep(seal(topic))
 
     def ask(self, changes: Sequence[Change], why: Why, reason: str, *, tell: Callable[[Event], None] | None = None) -> Written:
-        """Put changes into the inbox for the person to decide, whatever the policy."""
+        """Put changes into the inbox for the user's decision, whatever the policy."""
         waits = [Doubtful(change, parse(change.path, change.before or b"").provenance.trust, (reason,)) for change in changes]
         written = Written(waiting=self._wait(waits, why))
         self._report(written, why, tell)
@@ -158,12 +168,16 @@ class AutoMemory:
             tell(MemoryRefused(refused.path, refused.reasons))
 
     def shown(self, path: str) -> tuple[Topic, tuple[str, ...]]:
-        """A memory as a model may be shown it, and why it may not be (empty when it may). Raises InputError, StoreError."""
+        """Return a memory and the reasons why a model may not see it (empty when it may).
+
+        Raises InputError, StoreError.
+        """
         topic = self.folder.read(path)
         return topic, unsafe(topic, self.reviewed(), Trust.UNKNOWN if self.folder.foreign(path) else None)
 
     def free_path(self, name: str) -> str:
-        """A path for a new memory of this name, with a number where the plain one is taken."""
+        """Find an unused path for a new memory of this name, numbered where the plain one exists.
+        """
         taken = {head.path.casefold() for head in self.heads()}
         plain = file_name(redact(name).text)
         path, number = plain, 1
@@ -173,7 +187,7 @@ class AutoMemory:
         return path
 
     def add(self, text: str, *, kind: Kind, name: str, description: str) -> Written:
-        """A new memory in the person's own words, by the person's own hand."""
+        """Add a memory written by the user."""
         path = self.free_path(name)
         made = new_topic(
             path,
@@ -187,19 +201,20 @@ class AutoMemory:
         return self.write([Change(path=path, before=None, after=encode(made.text()))], why)
 
     def edit(self, path: str, text: str) -> Written:
-        """Another text for a memory, by the person's own hand; the same one where the person has looked at it and it may be shown."""
+        """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
         before = encode(self.folder.read(path).text())
         return self.write([Change(path=path, before=before, after=encode(text))], Why(actor="user", what=f"edit: {path}"))
 
     def forget(self, paths: Sequence[str], why: Why) -> Written:
-        """Take memories out; the history still has them, and `undo` brings them back."""
+        """Delete memories; the history keeps them, and `undo` restores them."""
         changes = [Change(path=path, before=encode(self.folder.read(path).text()), after=None) for path in paths]
         return self.write(changes, why)
 
     def forget_for_good(self, paths: Sequence[str]) -> int:
-        """Leave no copy of these memories in the folder, its history, the inbox, or what was derived. Gives the number of changes that held them.
+        """Remove every copy of these memories: folder, history, inbox and derived files.
 
-        A path that the folder has no more is looked for in the history. Raises InputError when neither has it.
+        Returns the number of changes that contained them. A path that the folder no longer has is
+        looked up in the history. Raises InputError when neither has it.
         """
         known = {head.path for head in self.heads()}.union(*(recorded.paths for recorded in self.folder.history.each()))
         gone = [path for path in paths if path not in known]
@@ -217,7 +232,8 @@ class AutoMemory:
         return [data.decode("utf-8", "surrogateescape") for data in found if data is not None]
 
     def undo(self, start: str = "", *, dry_run: bool = False) -> Recorded:
-        """Take back the newest change that is not taken back yet, or the one whose id begins so; gives it.
+        """Undo the newest change that is not undone yet, or the one whose id has this prefix;
+        returns it.
 
         Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
         """
@@ -239,7 +255,7 @@ class AutoMemory:
         return recorded
 
     def last(self, start: str = "") -> Recorded:
-        """The change that `undo` would take back."""
+        """Return the change that `undo` would revert."""
         self.folder.refresh()
         if start:
             return self.folder.history.change(start)
@@ -255,9 +271,10 @@ class AutoMemory:
         return present(self._files, self.where.folder / path)
 
     def accept(self, start: str, text: str | None = None) -> Written:
-        """Write a proposal, as it is or with another text; it leaves the inbox. Where the memory is already as proposed, that is all.
+        """Write a proposal, as it is or with another text, and remove it from the inbox.
 
-        Raises WriteConflict when the file changed since it was proposed.
+        Where the memory already is as proposed, nothing is written. Raises WriteConflict when the
+        file changed since it was proposed.
         """
         given = self.inbox.find(start)
         now = self._now(given.path)
@@ -280,20 +297,20 @@ class AutoMemory:
         return written
 
     def reject(self, start: str) -> Proposal:
-        """Throw a proposal away."""
+        """Discard a proposal."""
         given = self.inbox.find(start)
         self.inbox.drop(given)
         return given
 
     def reviewed(self) -> tuple[str, ...]:
-        """Seals of the memories that the person accepted."""
+        """Return the content seals of the memories that the user accepted."""
         return self._seals.all()
 
     def beside(self) -> Self:
-        """Another one of the same folder, for another thread; see `ScannedFolder.beside`."""
+        """Open the same folder for another thread; see `ScannedFolder.clone_for_thread`."""
         uses = self.folder.uses()
         return type(self)(self.where, files=self._files, clock=self._clock, settings=self.settings, used=lambda: uses)
 
     def close(self) -> None:
-        """Let go of the history's files."""
+        """Close the history's files."""
         self.folder.close()

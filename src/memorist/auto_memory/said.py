@@ -1,8 +1,10 @@
-"""What the user said outright and wants kept, dropped, or done so from now on: memories without a model (AM-7, AM-8). Pure.
+"""Find explicit statements of the user that are meant for later sessions, without a model (AM-7,
+AM-8).
 
-Only words that the person typed count: no tool results, summaries, injected text, other agents' messages, quotations, code or logs. A
-sentence is kept where a way of saying matches and no veto does; what is not sure is left to a model, or to the user saying it plainly.
-Precision stands before recall: a memory that nobody asked for is worse than one that is missing.
+Pure. Only text the user typed counts: no tool results, summaries, injected text, other agents'
+messages, quotations, code or logs. A sentence is a statement where a pattern matches and no filter
+applies; unclear ones are left to a model or to a plainer request. Precision comes before recall: an
+unwanted memory is worse than a missing one.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from memorist.core.messages import Message, Origin, Text
 from memorist.formats.harness import typed_text
 
 MOST = 8
-"""Sayings taken from one message at most: nobody states more rules at once without a list that belongs in an instruction file."""
+"""Statements taken from one message at most; longer lists of rules belong in an instruction file.
+"""
 
 _FORGETS = (*said_english.FORGETS, *said_chinese.FORGETS, *said_others.FORGETS)
 _REMEMBERS = (*said_english.REMEMBERS, *said_chinese.REMEMBERS, *said_others.REMEMBERS)
@@ -59,12 +62,14 @@ _ORDERS = late_pattern(rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必
 
 
 class Said(Struct, frozen=True):
-    """Something the user said for later sessions."""
+    """A statement of the user for later sessions."""
 
     act: Act
     kind: Kind
     text: str
-    """The rule or fact in the user's own words, without the address around it ("please remember that")."""
+    """The rule or fact in the user's own words, without the request around it ("please remember
+    that").
+    """
     quote: str
     """The sentence exactly as it stands in the message."""
     message: str
@@ -72,7 +77,7 @@ class Said(Struct, frozen=True):
 
 
 def said(message: Message) -> tuple[Said, ...]:
-    """What the user said outright in this message, in order; nothing for a message that no person typed."""
+    """Find the statements in a message, in order; none in a message that no user typed."""
     if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
         return ()
     found: dict[tuple[str, str], Said] = {}
@@ -86,7 +91,7 @@ def said(message: Message) -> tuple[Said, ...]:
 
 
 def _of_text(typed: str) -> Iterator[tuple[Act, str, str]]:
-    """Act, text and quote of each saying in a typed text."""
+    """Yield act, text and quote of each statement in a typed text."""
     text = typed.strip()
     whole = _whole(text)
     if whole is not None:
@@ -101,7 +106,7 @@ def _of_text(typed: str) -> Iterator[tuple[Act, str, str]]:
 
 
 def _whole(text: str) -> list[tuple[Act, str, str]] | None:
-    """A message that is one command or one memory line: what it says; None for any other message."""
+    """Read a message that is one command or one memory line; None for any other message."""
     match = _COMMAND.match(text) if len(text) <= LONG_MESSAGE else None
     act: Act = "forget" if match and match["name"] == "forget" else "remember"
     match = match or _MEMORY_LINE.match(text)
@@ -113,7 +118,7 @@ def _whole(text: str) -> list[tuple[Act, str, str]] | None:
 
 
 def _of_sentence(sentence: Sentence) -> tuple[Act, str, str] | None:
-    """What one sentence says for later."""
+    """Return what one sentence states for later."""
     start = after_lead_in(sentence.masked)
     masked = sentence.masked[start:]
     if len(masked) < 4 or quotes_another(sentence.masked):
@@ -127,7 +132,7 @@ def _of_sentence(sentence: Sentence) -> tuple[Act, str, str] | None:
 
 
 def _the_one_before(sentence: Sentence) -> tuple[Act, str, str] | None:
-    """What `remember that`, said alone, points back to."""
+    """Resolve a lone `remember that` to the sentence before it."""
     before = mask(sentence.before)
     start = after_lead_in(before)
     words = before[start:]
@@ -137,7 +142,7 @@ def _the_one_before(sentence: Sentence) -> tuple[Act, str, str] | None:
 
 
 def _matched(sayings: tuple[Saying, ...], sentence: Sentence, start: int) -> tuple[Act, str, str] | None:
-    """The first way of saying that matches from a place in the sentence, unless a veto speaks."""
+    """Return the first pattern that matches at `start` and is not filtered out."""
     masked = sentence.masked[start:]
     for each in sayings:
         match = each.match(masked)
@@ -162,13 +167,15 @@ def _is_vetoed(each: Saying, masked: str, kept: str) -> bool:
 
 
 def _is_amid_a_task(sentence: Sentence) -> bool:
-    """The sentence before it on its line gives a task: what is always to be done may belong to it."""
+    """Whether the preceding sentence on the line gives a task, to which an "always" may belong."""
     before = mask(sentence.before)
     return _TASK.match(before, after_lead_in(before)) is not None
 
 
 def _corrected(sentence: Sentence, start: int) -> tuple[Act, str, str] | None:
-    """A refusal and what holds instead, in one sentence or in two, where the words reach beyond this task."""
+    """Read a refusal and its correction, in one or two sentences, where it reaches beyond this
+    task.
+    """
     refusal = _REFUSAL.match(sentence.masked, start)
     if refusal is None and not _REFUSAL.fullmatch(mask(sentence.before)):
         return None
@@ -183,7 +190,7 @@ def _corrected(sentence: Sentence, start: int) -> tuple[Act, str, str] | None:
 
 
 def _of_item(sentence: Sentence) -> tuple[Act, str, str] | None:
-    """An item of a list that the line before announces as rules for later."""
+    """Read a list item where the line before the list announces rules for later."""
     announced = _FROM_NOW.search(mask(sentence.lead))
     if announced is None or not _ORDERS.match(sentence.masked) or asks(sentence.masked) or is_unfit(sentence.masked):
         return None
@@ -192,5 +199,5 @@ def _of_item(sentence: Sentence) -> tuple[Act, str, str] | None:
 
 
 def _trimmed(text: str) -> str:
-    """Without what joined it to its address, and without the mark of a request put as a question."""
+    """Strip joining punctuation and the question mark of a request put as a question."""
     return text.strip().lstrip("，,：:、;；").rstrip("?？").strip()

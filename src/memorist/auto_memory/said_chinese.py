@@ -1,4 +1,4 @@
-"""What people say in Chinese when they want something kept, dropped, done always, or done otherwise. Pure."""
+"""Chinese patterns for remembering, forgetting, standing rules and corrections. Pure."""
 
 from __future__ import annotations
 

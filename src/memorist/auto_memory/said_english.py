@@ -1,4 +1,4 @@
-"""What people say in English when they want something kept, dropped, done always, or done otherwise. Pure."""
+"""English patterns for remembering, forgetting, standing rules and corrections. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HABIT = (
 _SCREEN = (
     r"(?!(?:scroll|click|open|hover|type|press|log|sign|visit|refresh|resize|load|submit|select|navigate|deploy|start|restart|save)\b)"
 )
-"""What a person does to a program, not an agent: after "when you" it begins a report."""
+"""What a user does to a program, not an agent: after "when you" it begins a bug report."""
 _ASKED = r"(?:(?:can|could|would|will) you (?:please )?)?"
 
 _PROGRAM = (
@@ -35,7 +35,7 @@ _PROGRAM = (
     r"|validate|order|group|filter|log|print|call|see|get|reach|be able|end up|happen|round|escape|encode|decode|parse|clear"
     r"|reset|include|exclude)"
 )
-"""What programs do as well as agents: after a bare "always" it may describe the code that is wanted."""
+"""What programs do as well as agents: after a bare "always" it may describe the wanted code."""
 
 FORGETS: tuple[Saying, ...] = (
     saying(
@@ -134,7 +134,7 @@ CORRECTIONS: tuple[Saying, ...] = (
         r"(?:approve|confirm|allow|click|read)\b.*)",
     ),
 )
-"""What follows `no,` is looked for among the rules as well, in `memorist.auto_memory.said`."""
+"""What follows `no,` is also matched against the rules, in `memorist.auto_memory.said`."""
 
 RULES: tuple[Saying, ...] = (
     saying(

@@ -1,4 +1,4 @@
-"""Which of the four kinds of memory a saying is, by its words. Pure."""
+"""Classify a statement as one of the four kinds of memory, by its words. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from memorist.auto_memory.said_words import ORDER
 from memorist.core.later import late_pattern
 
 Kind = Literal["user", "feedback", "project", "reference"]
-"""About the person; how to work; who, what, why and by when; where to look outside (claude-code.md section 7.5)."""
+"""About the user; how to work; who, what, why and by when; where to look outside (claude-code.md
+section 7.5).
+"""
 
 _POINTER = late_pattern(
     r"https?://|\b(?:dashboard|tracker|wiki|runbook|jira|linear|confluence|notion|grafana|datadog|sentry|slack|trello|asana"
@@ -53,7 +55,9 @@ _ORDERS = late_pattern(rf"{ORDER}|whenever|every time|when you|in (?:this|our) "
 
 
 def kind_of(text: str) -> Kind:
-    """The kind of a saying: pointers outside first, then the person, then an order or a way of working, then the project."""
+    """Classify a statement: pointers to outside systems first, then user facts, then orders and
+    ways of working, then the project.
+    """
     if _POINTER.search(text) and _WHERE.search(text) and not re.match(r"(?:always|never|use|run)\b", text, re.IGNORECASE):
         return "reference"
     if _PERSON.search(text):

@@ -1,4 +1,4 @@
-"""The plainest requests in German, French, Spanish and Japanese: keep this, drop that, from now on. Pure."""
+"""The plainest requests in German, French, Spanish and Japanese. Pure."""
 
 from __future__ import annotations
 

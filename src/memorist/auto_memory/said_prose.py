@@ -1,6 +1,8 @@
-"""A person's own prose out of what was typed: sentences with their places, without code, quotations, diffs, tables and logs. Pure.
+"""Extract the user's own prose from typed text: sentences with positions, without code, quotations,
+diffs, tables and logs.
 
-Everything here takes time in proportion to the text: lines are looked at once, and only sentences of a bounded length go further.
+Pure. Everything here runs in linear time: each line is examined once, and only sentences of bounded
+length go further.
 """
 
 from __future__ import annotations
@@ -13,13 +15,19 @@ from msgspec import Struct
 from memorist.core.later import late_pattern
 
 LONGEST_SENTENCE = 400
-"""Characters. Nobody states a rule for later in a longer sentence; what is longer is a description or something pasted."""
+"""Characters of the longest sentence that is read as a statement; longer ones are descriptions or
+pasted.
+"""
 
 LONG_MESSAGE = 1_200
-"""Characters from which a message is a description or a paste; then only its first and its last paragraph are looked at."""
+"""Characters above which a message is a description or a paste; only its first and last paragraph
+are examined then.
+"""
 
 HIDDEN = "\ue000"
-"""Stands for each character of a quotation, so that its words trigger nothing and every place stays where it was."""
+"""Replaces each character of a quotation, so that its words match nothing and all positions stay
+the same.
+"""
 
 _PASTED_LINE = late_pattern(
     r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|\$\s|(?:PS|C:)[^ ]*>|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
@@ -49,37 +57,39 @@ _QUOTED = late_pattern(
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence of a typed text: its own words, the same with quotations hidden (of equal length), and what stands around it."""
+    """A sentence of a typed text: its words, the same with quotations masked (equal length), and
+    its surroundings.
+    """
 
     text: str
     masked: str
     before: str = ""
-    """The sentence before it on the same line, empty at the start of a line."""
+    """The preceding sentence on the same line; empty at the start of a line."""
     after: str = ""
-    """The sentence after it on the same line."""
+    """The following sentence on the same line."""
     listed: bool = False
-    """It stands in a list."""
+    """Whether it is part of a list item."""
     lead: str = ""
-    """For an item of a list: the line before the list."""
+    """For a list item: the line before the list."""
 
 
 def mask(text: str) -> str:
-    """The text with quotations and code spans hidden, of the same length."""
+    """Mask quotations and code spans; the length stays the same."""
     return _QUOTED.sub(lambda match: HIDDEN * len(match[0]), text)
 
 
 def ends(masked: str) -> list[int]:
-    """Where the sentences of a line end, the line's own end included; quotations are masked."""
+    """Return the end positions of a masked line's sentences, including the end of the line."""
     return [*(match.end() for match in _END.finditer(masked)), len(masked)]
 
 
 def quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Places of quotations in a line; spans of code are none."""
+    """Return the spans of quotations in a line; code spans are not quotations."""
     return (match.span() for match in _QUOTED.finditer(text) if not match[0].startswith("`"))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a person's prose in a typed text, in order. Each `text` stands in it word for word."""
+    """Split the user's prose into sentences, in order. Each `text` occurs verbatim in the input."""
     lead = ""
     for line in prose(_own_paragraphs(text)):
         bullet = _BULLET.match(line)
@@ -99,7 +109,10 @@ def _own_paragraphs(text: str) -> str:
 
 
 def prose(text: str) -> Iterator[str]:
-    """The lines a person wrote. A line that announces something pasted ends the person's part; an open fence hides the rest."""
+    """Yield the lines the user wrote.
+
+    A line that announces pasted text ends the user's part; an open code fence hides the rest.
+    """
     fenced = False
     for line in text.splitlines():
         if line.lstrip().startswith(("```", "~~~")):
@@ -115,7 +128,10 @@ def prose(text: str) -> Iterator[str]:
 
 
 def _of_line(line: str, *, listed: bool, lead: str) -> Iterator[Sentence]:
-    """Quotations are hidden before the line is cut, so that a full stop in one ends nothing."""
+    """Split a line into sentences.
+
+    Quotations are masked first, so that a full stop in one ends nothing.
+    """
     masked = mask(line)
     spans = []
     start = 0
@@ -132,6 +148,6 @@ def _of_line(line: str, *, listed: bool, lead: str) -> Iterator[Sentence]:
 
 
 def _stripped(line: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the white space around it."""
+    """Return the span without surrounding white space."""
     part = line[start:end]
     return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))

@@ -1,8 +1,9 @@
-"""When two sayings are the same rule, and which of the known ones is nearest (AM-12). Pure.
+"""Decide whether two statements are the same rule, and find the nearest known one (AM-12). Pure.
 
-`same_rule` is for merging without looking, so it answers yes only where words alone prove it: the same words but for case, punctuation,
-politeness, articles, plural endings, and the order of a plain list. Any other difference, a negation, a number, a name or a path above all,
-makes two rules of them. `nearest` is for looking before writing: it finds what is alike and decides nothing.
+`is_same_rule` supports merging without review, so it says yes only where words alone prove it:
+equal words up to case, punctuation, politeness, articles, plural endings, and the order of a plain
+list. Any other difference, above all a negation, number, name or path, makes two rules.
+`find_nearest` supports looking before writing: it finds what is similar and decides nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from memorist.auto_memory.said_words import VERB
 from memorist.core.later import late_pattern
 
 ALIKE = 0.5
-"""The least share of content words two texts have in common, over those they have together, for one to be worth a look."""
+"""Least Jaccard similarity of two texts' content words for one to be worth examining."""
 
 _TOKEN = late_pattern(
     r"`[^`\s]+`|[぀-ヿ㐀-䶿一-鿿]|[^\W_](?:[\w'’]|[-./\\:@#=+~&%](?=[\w/]))*[+#]*|[-./\\~@#$%&*+<>=|^_]+[\w*./\\=-]*[\w*/]"
     r"|[-<>=!/\\*+#@&|^~$%_]{1,8}|[,.;:!?…—–。，；：！？]|[^\s\"'`“”‘’«»„「」『』]"
 )
 _LONG = 5
-"""Letters of a word that no short form (`won't`, `dont`) stands for."""
+"""Letters of a word that no short form (`won't`, `dont`) can stand for."""
 _CJK = late_pattern(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
 _POLITE = frozenset(["please", "pls", "kindly", "请", "吧"])
@@ -34,7 +35,7 @@ _LETTERED = frozenset(
     ["option", "plan", "variant", "step", "version", "type", "class", "group", "team", "phase", "part", "point", "grade", "column"]
 )
 _SHOUTED = frozenset(["US", "IT", "WHO"])
-"""Names that are other words in small letters."""
+"""Names that are other words in lower case."""
 _NEGATIONS = frozenset(
     ["not", "no", "never", "nor", "neither", "without", "none", "cannot", "nothing", "nobody", "不", "别", "没", "无", "勿", "非"]
 )
@@ -63,14 +64,18 @@ _ORDERING = late_pattern(VERB + r"\Z")
 
 
 class Nearest(Struct, frozen=True):
-    """The known text that is most alike: its place in what was given, and the share of words in common, from 0 to 1."""
+    """The most similar known text: its index in the input, and the share of common words, 0 to 1.
+    """
 
     index: int
     share: float
 
 
 def same_rule(left: str, right: str) -> bool:
-    """Whether two texts say the same by rule. False where in doubt; two texts without any word are the same only when they are equal."""
+    """Whether two texts state the same rule; False where in doubt.
+
+    Two texts without any word are the same only when they are equal.
+    """
     if left == right:
         return True
     mine = rule_key(left)
@@ -78,21 +83,26 @@ def same_rule(left: str, right: str) -> bool:
 
 
 def rule_key(text: str) -> tuple[str, ...]:
-    """What two texts that are the same rule have in common, to find one among many; empty for a text without any word, which is only itself."""
+    """Return a key that texts of the same rule share, for look-ups; empty for a text without words.
+    """
     found = _canonical(text)
     return found if any(token not in _PUNCTUATION for token in found) else ()
 
 
 def telling(text: str) -> str:
-    """Letters that stand in every text of the same rule, once case is folded: its longest word, without the end that a plural changes. To look for
-    before comparing with thousands of texts, which costs a thousand times more; empty where nothing is certain.
+    """Return letters that occur, case folded, in every text of the same rule.
+
+    This is the longest word without the ending a plural changes. Searching for it first is a
+    thousand times cheaper than comparing rules; empty where nothing is certain.
     """
     words = [token.casefold() for token in _canonical(text) if token.isalpha() and len(token) >= _LONG]
     return max((word.removesuffix("y") for word in words), key=len, default="")
 
 
 def nearest(text: str, others: Sequence[str], *, least: float = ALIKE) -> Nearest | None:
-    """The first of the texts that has most in common with this one, if that is at least `least`; None where none is near."""
+    """Return the first text with the greatest similarity of at least `min_share`; None where none
+    is near.
+    """
     words = content_words(text)
     best: Nearest | None = None
     for index, other in enumerate(others):
@@ -103,7 +113,9 @@ def nearest(text: str, others: Sequence[str], *, least: float = ALIKE) -> Neares
 
 
 def negations(text: str) -> int:
-    """How many times a text says no: `not`, `never`, `without` and the like, short forms and Chinese among them."""
+    """Count the negations in a text: `not`, `never`, `without` and the like, with short forms and
+    Chinese.
+    """
     return sum(token in _NEGATIONS for token in _canonical(text))
 
 
@@ -113,7 +125,9 @@ def _share(left: frozenset[str], right: frozenset[str]) -> float:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """What a text is about: words without politeness and negation, and pairs of neighbours in scripts without spaces."""
+    """Return a text's content words: no politeness, no negation, and character pairs in unspaced
+    scripts.
+    """
     tokens = [token for token in _canonical(text) if token not in _PUNCTUATION and token not in _NEGATIONS]
     pairs = {first + second for first, second in itertools.pairwise(tokens) if _CJK.match(first) and _CJK.match(second)}
     return frozenset(token for token in tokens if not _CJK.match(token)) | pairs
@@ -131,7 +145,10 @@ def _canonical(text: str) -> tuple[str, ...]:
 
 
 def _meaningful(tokens: Sequence[str]) -> Iterator[str]:
-    """Tokens as they are compared. Punctuation stays for now: after a negation it changes what is negated."""
+    """Yield comparable tokens.
+
+    Punctuation stays for now: after a negation it changes what is negated.
+    """
     for at, token in enumerate(tokens):
         word = token.strip("`") if len(token) > 2 else token
         if token in _PUNCTUATION:
@@ -141,7 +158,10 @@ def _meaningful(tokens: Sequence[str]) -> Iterator[str]:
 
 
 def _is_polite(tokens: Sequence[str], at: int) -> bool:
-    """A word of politeness; an article before a word. A capital or a place at the end makes a name of it: `plan A`, `option a`."""
+    """Whether a token is a politeness word, or an article before a word.
+
+    A capital, or a place at the end, makes a name of an article: `plan A`, `option a`.
+    """
     word = tokens[at].casefold()
     if word not in _ARTICLES:
         return word in _POLITE
@@ -151,7 +171,9 @@ def _is_polite(tokens: Sequence[str], at: int) -> bool:
 
 
 def _folded(word: str, *, coded: bool) -> str:
-    """A plain word without case and plural; a name in code, with digits, signs or capitals inside, as it is."""
+    """Fold case and plural of a plain word; keep a name in code, with digits, signs or inner
+    capitals.
+    """
     if coded or not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()):
         return word.replace("’", "'")
     if word in _SHOUTED:
@@ -167,7 +189,10 @@ def _folded(word: str, *, coded: bool) -> str:
 
 
 def _list_in_order(tokens: list[str]) -> list[str]:
-    """A list of single words at the end, as in `red, green and blue`, sorted; a list of orders keeps its order, which may matter."""
+    """Sort a trailing list of single words, as in `red, green and blue`.
+
+    A list of orders keeps its order, which may matter.
+    """
     joints = {"and", "or", "&", "和", "或"}
     if len(tokens) < 3 or tokens[-2] not in joints:
         return tokens

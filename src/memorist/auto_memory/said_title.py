@@ -1,4 +1,4 @@
-"""A file name and a one-line description for what is kept, made from its own words. Pure."""
+"""Derive a file name and a one-line description from a statement's own words. Pure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DESCRIPTION_LENGTH = 150
 """Characters of a description at most: a line of the index is about as long (AM-3)."""
 
 _IDEOGRAPHS = 16
-"""Characters of a run without spaces between words (Chinese, Japanese) that go into a name."""
+"""Characters of an unspaced run (Chinese, Japanese) that go into a name."""
 
 _TAKEN = frozenset({"memory", "team", "index", "con", "prn", "aux", "nul"})
-"""Names that mean something else in the folder, or that some file systems refuse."""
+"""Names with another meaning in the folder, or that some file systems refuse."""
 
 _STOP = frozenset(
     re.findall(
@@ -41,7 +41,11 @@ _SPACELESS = late_pattern(r"[぀-ヿ㐀-䶿一-鿿]+")
 
 
 def titled(said: Said) -> tuple[str, str]:
-    """The name (kebab case, at most 60 characters, letters and digits only) and the description (one line, at most 150 characters)."""
+    """Derive the name and the description.
+
+    The name is in kebab case, letters and digits only, at most 60 characters; the description is
+    one line of at most 150.
+    """
     return _slug(said.text) or said.kind, _description(said.text)
 
 
@@ -60,7 +64,7 @@ def _slug(text: str) -> str:
 
 
 def _parts(word: str) -> list[str]:
-    """The word itself; a run of ideographs cut to a bearable length and parted from the letters around it."""
+    """Split a word into letters and runs of ideographs, the latter cut to a bearable length."""
     parts = list(_SPACELESS.split(word))
     runs = [run[:_IDEOGRAPHS] for run in _SPACELESS.findall(word)]
     mixed = [part for pair in zip(parts, [*runs, ""], strict=True) for part in pair]
@@ -68,7 +72,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Letters without their accents where they have any (the name is typed by hand); composed again, so that one name has one form."""
+    """Strip accents, since names are typed by hand; recomposed, so that one name has one form."""
     parted = unicodedata.normalize("NFKD", text)
     return unicodedata.normalize("NFC", "".join(each for each in parted if not ("\u0300" <= each <= "\u036f")))
 

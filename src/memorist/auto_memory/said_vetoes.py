@@ -1,7 +1,8 @@
-"""Why something that sounds like a memory is none: a question, a report, someone else's words, one task, a secret, a judgement (AM-7). Pure.
+"""Filters: what looks like a statement and is not one (AM-7). Pure.
 
-Each group is one reason. The first three hold for everything; words that bind a saying to the task at hand rule out only what people say of
-single tasks too.
+Each group of patterns is one reason: question, reported speech, secret or derivable fact,
+judgement, single task. The first three always apply; words that bind a statement to the current
+task only rule out patterns that are also used of single tasks.
 """
 
 from __future__ import annotations
@@ -106,31 +107,37 @@ _PROGRAM = late_pattern(
     |\b(?:an?\ error|the\ error|crash(?:es)?|fails|an\ exception)\b|报错|报了|失败|为什么|崩溃|用户""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What programs are about: a plain "always" beside it tells how the program is to behave."""
+"""What programs deal with: a plain "always" beside it describes the program's behaviour."""
 
 
 def asks(sentence: str) -> bool:
-    """A question, a supposition or a doubt; a request put as a question is none."""
+    """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
     return _QUESTION.search(sentence) is not None and not asks_politely(sentence)
 
 
 def asks_politely(sentence: str) -> bool:
-    """A request in the form of a question: it is answered by doing."""
+    """Whether it is a request in the form of a question."""
     return _POLITE.match(sentence) is not None
 
 
 def quotes_another(sentence: str) -> bool:
-    """Words of someone else are reported."""
+    """Whether it reports another party's words."""
     return _THIRD.search(sentence) is not None
 
 
 def is_unfit(text: str) -> bool:
-    """What is never kept, even on request: secrets, judgements of people, what the code or git says, fix recipes, passing state (AM-7)."""
+    """Whether it must never be kept, even on request.
+
+    That is: secrets, judgements of people, what code or git show, fix recipes, passing state
+    (AM-7).
+    """
     if any(pattern.search(text) for pattern in (_SECRET, _KNOWN, _RECIPE, _PASSING)):
         return True
     return _JUDGEMENT.search(text) is not None and _PERSON.search(text) is not None
 
 
 def is_of_one_task(text: str, *, wide: bool) -> bool:
-    """Words bind it to the task at hand; `wide` also takes words that only hint at it."""
+    """Whether words bind it to the current task; `include_hints` also counts words that only hint
+    at it.
+    """
     return _TASK_NAMED.search(text) is not None or (wide and any(pattern.search(text) for pattern in (_TASK_WIDE, _PROGRAM)))

@@ -1,7 +1,7 @@
-"""Words the triggers are made of: verbs that give an order, and frames around them. Pure.
+"""Building blocks of the patterns: verbs that give an order, and phrases around them. Pure.
 
-Lists of words, not grammar: an order is recognised by the base form of a verb that people give to a coding agent. What is not listed is
-missed, never guessed.
+These are word lists, not grammar: an order is recognised by the base form of a verb that users give
+to a coding agent. Unlisted verbs are missed, never guessed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FUTURE = (
     r"|in (?:all )?(?:our )?future (?:sessions|work|tasks|changes|conversations|chats)|for next time|as a (?:general )?rule"
     r"|as a rule of thumb)"
 )
-"""Says that what comes holds from now on."""
+"""Says that what follows holds from now on."""
 
 _LEAD_IN = late_pattern(
     r"(?:(?:ok|okay|k|yes|yeah|yep|yup|sure|good|great|great work|good work|nice|nice work|cool|perfect|thanks|thank you|thx"
@@ -68,7 +68,7 @@ _LEAD_IN_CHINESE = late_pattern(
 
 
 def after_lead_in(text: str) -> int:
-    """Where a sentence begins once greetings, thanks and connecting words are passed over."""
+    """Return where a sentence begins after greetings, thanks and connecting words."""
     at = 0
     match = _LEAD_IN.match(text)
     if match:

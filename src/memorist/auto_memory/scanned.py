@@ -1,4 +1,8 @@
-"""What a scan of a memory folder saw, and what has changed since: a second scan costs in what changed. Pure."""
+"""State of a memory folder's last scan and its differences, so that a second scan costs only what
+changed.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ from memorist.auto_memory.topic import parse
 from memorist.ports import FileFacts
 
 RULES = 1
-"""Counts the changes of the rules by which files are judged; a scan made by others is made anew."""
+"""Version of the rules by which files are judged; a scan made under another version is discarded.
+"""
 
 
 class Seen(Struct, frozen=True):
@@ -23,20 +28,22 @@ class Seen(Struct, frozen=True):
     size: int
     modified_ns: int
     blob: str
-    """The history's name for its bytes; empty for a file that is too large."""
+    """The history's blob id of its bytes; empty for a file that is too large."""
     head: Head | None = None
     """None for the index, and for a file whose name cannot stand in a list."""
     foreign: bool = False
-    """Somebody else made the file, and nothing that passed the gate has changed it since: what it claims of its origin is not believed."""
+    """Another program made the file and nothing that passed the gate has changed it since: its
+    claim of origin is not believed.
+    """
 
     @property
     def judged(self) -> bool:
-        """Whether it tells what its text says, so that it need not be judged again."""
+        """Whether its content was judged, so that it need not be judged again."""
         return self.head is not None and self.blob != ""
 
 
 NOTHING = Seen(0, 0, "")
-"""What a scan saw of a file that is not there."""
+"""The scan entry of a file that does not exist."""
 
 
 class Scan(Struct, frozen=True):
@@ -46,17 +53,18 @@ class Scan(Struct, frozen=True):
     rules: int = RULES
     files: dict[str, Seen] = {}
     whole: bool = True
-    """Whether it saw all files; false where it was made in steps, and stopped before the last."""
+    """Whether all files were scanned; False after an incremental scan that stopped early."""
 
 
 def seen(path: str, facts: FileFacts, data: bytes, *, blob: str, lines: int, foreign: bool = False) -> Seen:
-    """What a scan keeps of a file, from its facts and its bytes (its first ones, where it is too large to be read)."""
+    """Build a file's scan entry from its facts and bytes (its first bytes where it is too large).
+    """
     if not is_memory(path) or unreadable_name(path):
         return Seen(facts.size, facts.modified_ns, blob)
     modified = facts.modified_ns / 1e9
     topic = parse(path, data)
     if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
-        head = head_from(topic, modified=modified, size=facts.size)  # the head is all of it
+        head = head_from(topic, modified=modified, size=facts.size)  # the whole file was read
     else:
         head = head_of(path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size)
     if foreign:
@@ -68,34 +76,42 @@ def seen(path: str, facts: FileFacts, data: bytes, *, blob: str, lines: int, for
 
 
 def seen_again(before: Seen, facts: FileFacts) -> Seen:
-    """What a scan keeps of a file whose bytes were judged before: a copy, or one that was only touched, costs nothing more."""
+    """Update the entry of a file whose bytes were judged before: copies and touched files cost
+    nothing more.
+    """
     head = before.head and replace(before.head, modified=facts.modified_ns / 1e9, size=facts.size)
     return replace(before, size=facts.size, modified_ns=facts.modified_ns, head=head)
 
 
 def lifts(before: Seen, after: Seen) -> bool:
-    """Whether a file claims to be the person's word now that it did not before: only what passes the gate may say so."""
+    """Whether a file newly claims to be the user's word; only what passes the gate may do so."""
     return before.head is not None and after.head is not None and before.head.trust not in BY_PERSON and after.head.trust in BY_PERSON
 
 
 def ours(known: Scan, *passed: str) -> frozenset[str]:
-    """Paths whose claim of origin is believed when they change: those of the last scan that are not foreign, and those that passed the gate."""
+    """Return the paths whose claim of origin is believed when they change.
+
+    These are the paths of the last scan that are not foreign, and those that passed the gate.
+    """
     return frozenset(passed) | {path for path, each in known.files.items() if not each.foreign}
 
 
 class Difference(Struct, frozen=True):
-    """Paths whose facts are not what the last scan saw, and those that are gone."""
+    """Paths whose facts differ from the last scan, and paths that are gone."""
 
     changed: tuple[str, ...]
     gone: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        """Whether there is any."""
+        """Whether anything differs."""
         return bool(self.changed or self.gone)
 
 
 def difference(known: Mapping[str, Seen], present: Sequence[tuple[str, FileFacts]]) -> Difference:
-    """What is to be read again. Links are no memories: where they lead is not ours."""
+    """Determine which files must be read again.
+
+    Links are not memories: their targets are not the folder's.
+    """
     names = set()
     changed = []
     for path, facts in present:

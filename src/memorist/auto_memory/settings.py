@@ -10,24 +10,33 @@ Policy = Literal["auto", "review", "off"]
 
 
 class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is remembered, where, and how large the index may be. Source of each default: claude-code.md sections 7, 8 and 15."""
+    """What is remembered, where, and how large the index may be.
+
+    Source of each default: claude-code.md sections 7, 8 and 15.
+    """
 
     enabled: bool = True
     """False neither writes memories nor shows any."""
     policy: Policy = "auto"
-    """`auto` writes what passes the checks, `review` puts everything into the inbox, `off` writes nothing."""
+    """`auto` writes what passes the checks, `review` puts everything into the inbox, `off` writes
+    nothing.
+    """
     directory: str = ""
-    """The memory folder, absolute or from `~/`; empty for the project's own below the home folder. A project's file cannot set it."""
+    """The memory folder, absolute or from `~/`; empty for the project's own below the home folder.
+    A project's file cannot set it.
+    """
     every_turns: int = 1
-    """Extraction by a model runs at the end of every so many turns."""
+    """Extraction by a model runs once per so many turns."""
     turns: int = 5
-    """Answers of the model in one extraction."""
+    """Model replies in one extraction at most."""
     reads_anywhere: bool = True
-    """False lets extraction by a model read in the memory folder alone, and run no commands: where one machine serves several users (`Tenants`)."""
+    """False confines extraction by a model to the memory folder, without commands: for one machine
+    that serves several users (`Tenants`).
+    """
     drain_seconds: float = 60.0
-    """Longest wait for a running extraction when a session is closed."""
+    """Longest wait for a running extraction when a session closes."""
     scan_files: int = 200
-    """Files in the manifest that a model is shown."""
+    """Files in the manifest shown to a model."""
     scan_lines: int = 30
     """Lines read of each file for the manifest."""
     index_lines: int = 200
@@ -35,4 +44,4 @@ class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     index_bytes: int = 25_000
     """Bytes of the index at most."""
     index_line: int = 150
-    """Characters of one line of the index, about."""
+    """Approximate characters of one line of the index."""

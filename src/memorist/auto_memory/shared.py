@@ -1,4 +1,8 @@
-"""What a team shares: the folder `team/` of a memory folder, the scope of each kind, and when a private note contradicts the team (TM-1). Pure."""
+"""Team memory: the folder `team/`, the sharing scope of each kind, and contradictions with the team
+(TM-1).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,9 @@ TEAM_INDEX = TEAM + INDEX_NAME
 HEADING = "Shared by the team:"
 
 Scope = Literal["private", "either", "team"]
-"""Who reads a memory of a kind by default: the person alone; the person, unless it is a convention of the project; everybody."""
+"""Who reads a memory of a kind by default: the user alone; the user, unless it is a project
+convention; everybody.
+"""
 SCOPES: dict[Kind, Scope] = {Kind.USER: "private", Kind.FEEDBACK: "either", Kind.PROJECT: "team", Kind.REFERENCE: "team"}
 """Source: claude-code.md section 10.1."""
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -28,7 +34,9 @@ _MARKS = re.compile(r"^(?:[>#*+-]+\s+|\*\*)+")
 _LONGEST = 20
 """Sentences of one memory that are compared: a memory is one fact."""
 OPPOSED = 0.75
-"""Share of words in common from which on a `not` in one of two sentences makes them opposites, rather than one a closer saying of the other."""
+"""Share of common words above which a `not` in one of two sentences makes them opposites rather
+than one a refinement of the other.
+"""
 
 
 class Shared(Struct, frozen=True):
@@ -44,20 +52,21 @@ def is_shared(path: str) -> bool:
 
 
 def scope_of(kind: Kind | None) -> Scope:
-    """The scope of a kind; a memory without one is private."""
+    """Return the scope of a kind; a memory without one is private."""
     return "private" if kind is None else SCOPES[kind]
 
 
 def not_for_a_team(kind: Kind | None) -> str:
-    """Why a memory of this kind is never shared; empty where it may be."""
+    """Explain why a memory of this kind is never shared; empty where it may be."""
     return "a memory about a person stays private" if kind is Kind.USER else ""
 
 
 def contradicted(text: str, team: Iterable[Shared]) -> str:
-    """Path of the first memory of the team that a private text contradicts, as far as words alone tell it; empty for none.
+    """Return the path of the first team memory that a private text contradicts; empty for none.
 
-    Two sentences do when they have at least half of their words in common and each says another word in the place of one of the other's, or when they
-    say nearly the same and one of them says no. That one says more than the other is no contradiction.
+    Judged by words alone. Two sentences contradict when they share at least half of their words and
+    each has a word of its own, or when they are nearly equal and only one is negated. A sentence
+    that only adds to another does not contradict it.
     """
     mine = _sentences(text)
     return next((each.path for each in team if any(_clash(one, other) for one in mine for other in _sentences(each.text))), "")
@@ -79,12 +88,17 @@ def _clash(one: str, other: str) -> bool:
 
 
 def own_heads(heads: Iterable[Head], below: str) -> list[Head]:
-    """The heads that the index of a folder lists, by their paths from there: the team's (`below` is `team/`), or all others."""
+    """Select the headers that an index lists, with paths relative to it.
+
+    `prefix` is `team/` for the team's index, else empty.
+    """
     return [replace(head, path=head.path.removeprefix(below)) for head in heads if is_shared(head.path) == bool(below)]
 
 
 def together(private: Index, team: Index) -> Index:
-    """Both indexes as a model is shown them: the team's after the person's own, with paths from the memory folder."""
+    """Merge both indexes as a model sees them: the team's after the user's, paths from the memory
+    folder.
+    """
     lines = [_from_above(line) for line in team.text.splitlines()]
     if not lines:
         return private

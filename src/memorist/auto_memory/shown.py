@@ -1,4 +1,8 @@
-"""What of the memories a model may be shown: each judged by all that is shown of it, and the index without what reads like an order (SF-2). Pure."""
+"""What a model may see: memories judged by all that is shown of them, the index without lines that
+read like orders (SF-2).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,22 @@ BY_PERSON = (Trust.STATED, Trust.REVIEWED)
 _SHOWN = ("name", "description", "type", "pinned", OWN_KEY)
 _REMARK = re.compile(r"(?:^|[ \t])#(.*)$", re.MULTILINE)
 SEAM = 400
-"""Characters on both sides of the place where two memories meet that are read together."""
+"""Characters on both sides of the seam between two memories that are checked together."""
 
 
 def seal(topic: Topic) -> str:
-    """A name for all that a memory says, header included and our own marks left out, by which an accepted one is known again."""
+    """Hash all that a memory says, header included and memorist's own marks excluded.
+
+    A memory the user accepted is recognised by it.
+    """
     text = with_provenance(topic, Provenance()).text()
     return hashlib.sha256(" ".join(encode(text).decode("utf-8", "replace").split()).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def told(topic: Topic) -> str:
-    """What a memory tells its reader: name, description and text, and what stands beside them in its header, remarks included."""
+    """Render everything that a reader of the memory sees: name, description, text, other header
+    values and comments.
+    """
     front = topic.document.front
     if front is None:
         return f"{topic.name}\n{topic.description}\n{topic.body}"
@@ -39,7 +48,7 @@ def told(topic: Topic) -> str:
 
 
 def orders(topic: Topic) -> tuple[str, ...]:
-    """Signs of a planted order in the file as it stands, in what its header says once it is read, and in its name."""
+    """Find signs of a planted order in the file, its parsed header values, and its name."""
     rules = signs_of_orders(topic.text()) | signs_of_orders(_name(topic.path))
     for value in _texts(topic.document.front.values if topic.document.front else {}):
         rules |= signs_of_orders(value)
@@ -51,7 +60,7 @@ def _name(path: str) -> str:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every text of a header's values."""
+    """Yield every string of a header's values."""
     pending = [value]
     while pending:
         found = pending.pop()
@@ -64,26 +73,31 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def unbacked_grant(topic: Topic, trust: Trust) -> tuple[str, ...]:
-    """A permission in somebody's name, where no quoted words of the person give it."""
+    """Report a permission granted in a user's name that no quoted words of the user give."""
     if not grants(told(topic)) or (trust in BY_PERSON and grants(topic.provenance.quote)):
         return ()
-    return ("it grants a permission in a person's name, and no words of the person are quoted that give it",)
+    return ("it grants a permission in the user's name, and no quoted words of the user give it",)
 
 
 def doubts(topic: Topic, trust: Trust | None = None) -> tuple[str, ...]:
-    """Why a memory on disk is not shown to a model; empty when it may be. `trust` where the file's own claim is not to be believed."""
+    """Find out why a memory on disk is not shown to a model; empty when it may be.
+
+    `trust` overrides the file's own claim where that is not to be believed.
+    """
     return (*orders(topic), *unbacked_grant(topic, topic.provenance.trust if trust is None else trust))
 
 
 def meet(first: str, second: str) -> bool:
-    """Whether two texts that are no orders alone make one where they meet, in either order."""
+    """Whether two harmless texts form an order where they meet, in either order."""
     seams = (f"{first[-SEAM:]}\n{second[:SEAM]}", f"{second[-SEAM:]}\n{first[:SEAM]}")
     alone = signs_of_orders(first) | signs_of_orders(second)
     return any(signs_of_orders(seam) - alone for seam in seams)
 
 
 def presentable(index: Index, fit: Collection[str]) -> Index:
-    """The index without the lines of memories that are not among the `fit`, and without lines that read like orders, alone or together."""
+    """Filter the index: only lines of the visible memories, and no lines that read like orders,
+    alone or together.
+    """
     lines = [line for line in index.text.splitlines() if points_to(line) in ("", *fit)] if index.text else []
     if any(map(_bad, ("\n".join(lines), "\n".join(line for line in lines if not points_to(line))))) or any(map(grants, lines)):
         lines = _apart(lines)
@@ -97,7 +111,10 @@ def _bad(text: str) -> bool:
 
 
 def _apart(lines: list[str]) -> list[str]:
-    """The lines that make no order, alone or with those before them. Where somebody's own lines do so together, all of these go."""
+    """Drop lines that form an order alone or with the three lines before them.
+
+    Where the user's own lines form one only together, all of them are dropped.
+    """
     own = "\n".join(line for line in lines if not points_to(line) and not _bad(line))
     without_own = _bad(own)
     kept: list[str] = []

@@ -1,4 +1,8 @@
-"""One memory: a Markdown file with a header of name, description and type, and what memorist adds under one key of its own (AM-2). Pure."""
+"""One memory: a Markdown file with name, description and type, and memorist's own header key
+(AM-2).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,17 @@ from memorist.auto_memory.kinds import Kind, Trust, kind_of, trust_of
 from memorist.core.front_matter import Document, join, split, with_values
 
 OWN_KEY = "memorist"
-"""The one key of the header that is ours."""
+"""The one header key that belongs to memorist."""
 MAX_NAME = 80
-"""Characters of a file name made by us, ending included; every file system takes it in any Unicode form."""
+"""Bytes of a generated file name, extension included; every file system accepts it in any Unicode
+form.
+"""
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
-    """Where a memory comes from: session, messages and words that led to it; when it was made and last checked; its standing."""
+    """Origin of a memory: session, messages and quote; when it was created and last verified; its
+    status.
+    """
 
     session: str = ""
     messages: tuple[str, ...] = ()
@@ -46,12 +54,13 @@ class Topic(Struct, frozen=True, kw_only=True):
 
     @property
     def description(self) -> str:
-        """The one line by which it is chosen; where the header has none, the first line of the body."""
+        """The line by which it is selected; without one in the header, the first line of the body.
+        """
         return self._text("description") or _first_words(self.body)
 
     @property
     def kind(self) -> Kind | None:
-        """Its kind; None when the header names none that is known. Both places are read: `type`, and `metadata.type`."""
+        """Its kind, from `type` or `metadata.type`; None when neither names a known one."""
         front = self.document.front
         if front is None:
             return None
@@ -65,7 +74,7 @@ class Topic(Struct, frozen=True, kw_only=True):
 
     @property
     def pinned(self) -> bool:
-        """Whether the header says that it is to be kept in the index whatever its age."""
+        """Whether the header pins it to the index, whatever its age."""
         return self._text("pinned").lower() in ("true", "yes", "1")
 
     @property
@@ -75,7 +84,8 @@ class Topic(Struct, frozen=True, kw_only=True):
 
     @property
     def provenance(self) -> Provenance:
-        """What memorist knows of its origin; all unknown for a file that somebody else wrote."""
+        """What memorist recorded of its origin; all unknown for a file that another program wrote.
+        """
         given = self.document.front.mapping(OWN_KEY) if self.document.front else {}
         messages = given.get("messages")
         return Provenance(
@@ -107,12 +117,17 @@ def _first_words(body: str) -> str:
 
 
 def parse(path: str, data: bytes) -> Topic:
-    """Read a topic file. Never fails: bytes that are no UTF-8 are kept, a broken header is reported by `Topic.problem`."""
+    """Parse a topic file.
+
+    Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
+    """
     return Topic(path=path, document=split(data.decode("utf-8", "surrogateescape")))
 
 
 def encode(text: str) -> bytes:
-    """The bytes of a topic file's text, also of one that was no UTF-8; a lone surrogate becomes a question mark."""
+    """Encode a topic file's text, restoring invalid UTF-8; other lone surrogates become question
+    marks.
+    """
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -120,7 +135,7 @@ def encode(text: str) -> bytes:
 
 
 def new_topic(path: str, *, kind: Kind | None, name: str, description: str, body: str, provenance: Provenance) -> Topic:
-    """A memory that is not there yet."""
+    """Create a memory that does not exist yet."""
     values: dict[str, Any] = {"name": name, "description": description}
     if kind is not None:
         values["type"] = kind.value
@@ -130,7 +145,7 @@ def new_topic(path: str, *, kind: Kind | None, name: str, description: str, body
 
 
 def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
-    """The memory with our key set; what else stands under that key stays."""
+    """Return the memory with memorist's key set; other values under that key stay."""
     front = topic.document.front
     given = dict(front.mapping(OWN_KEY)) if front else {}
     fields: dict[str, Any] = {
@@ -150,17 +165,17 @@ def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
 
 
 def with_body(topic: Topic, body: str) -> Topic:
-    """The memory with another text below the same header."""
+    """Return the memory with another text below the same header."""
     return replace(topic, document=replace(topic.document, body=body))
 
 
 def with_header(topic: Topic, values: dict[str, Any]) -> Topic:
-    """The memory with these keys of the header set; None takes a key out."""
+    """Return the memory with these header keys set; None removes a key."""
     return replace(topic, document=replace(topic.document, front=with_values(topic.document.front, values)))
 
 
 def file_name(name: str) -> str:
-    """A file name for a memory of this name: letters, digits and dashes of any script, lower case, `.md` at the end."""
+    """Make a file name: letters, digits and dashes of any script, lower case, ending in `.md`."""
     plain = "".join(letter if letter.isalnum() else "-" for letter in unicodedata.normalize("NFKC", name).casefold())
     words = "-".join(filter(None, plain.split("-")))
     cut = words.encode()[: MAX_NAME - 3].decode("utf-8", "ignore").strip("-")
@@ -168,7 +183,8 @@ def file_name(name: str) -> str:
 
 
 def moment(at: float) -> str:
-    """A time in seconds since the epoch as it stands in a header: ISO 8601, UTC, whole seconds; empty outside what calendars know."""
+    """Format seconds since the epoch as ISO 8601, UTC, whole seconds; empty outside the calendar.
+    """
     try:
         return dt.datetime.fromtimestamp(int(at), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):

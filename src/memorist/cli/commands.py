@@ -1,4 +1,6 @@
-"""A group whose commands are loaded when they are asked for: no command waits for what another one needs."""
+"""A click group that imports its commands on demand, so that no command waits for the imports of
+another.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,16 @@ import click
 
 
 class Commands(click.Group):
-    """Subclasses say in `homes` where each command is: its name to `module:object`."""
+    """Subclasses map each command name to `module:object` in `command_paths`."""
 
     homes: ClassVar[Mapping[str, str]] = {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every name, sorted."""
+        """All command names, sorted."""
         return sorted({*super().list_commands(ctx), *self.homes})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, loaded now; None when there is none."""
+        """Import the command of that name; None if there is none."""
         home = self.homes.get(cmd_name)
         if home is None:
             return super().get_command(ctx, cmd_name)

@@ -48,7 +48,7 @@ from memorist.store.files import DiskFiles
 from memorist.store.lines import LineFile
 
 _AFTERWARDS = {"recommended_plugins", "local-command-caveat"}
-"""The first row of each family that is the user's side, or comes later."""
+"""The first tag of each family that belongs to the user's side or comes later."""
 _MARKS = {"added": "+", "gone": "-", "same": " "}
 _COUNTED = {
     "reply": ("reply", "replies"),
@@ -93,7 +93,7 @@ def context(**options: object) -> None:
 
 
 class _Call(Struct, frozen=True, kw_only=True):
-    """The options."""
+    """The options of the command."""
 
     place: Path
     family: Family | None
@@ -106,19 +106,21 @@ class _Call(Struct, frozen=True, kw_only=True):
 
 
 class _Found(Struct, frozen=True, kw_only=True):
-    """What is shown. `before` holds the turn before where the two are compared."""
+    """The pieces to list. `before` holds those of the turn before, if the two are compared."""
 
     family: Family
     turn: int
     model: str
-    """Whose tokens are counted; empty where no model is known."""
+    """The model whose tokens are counted; empty if unknown."""
     pieces: Sequence[Piece]
     left_out: Sequence[LeftOut] = ()
     before: Sequence[Piece] | None = None
 
     @property
     def changed(self) -> tuple[Changed, ...]:
-        """Each piece with what became of it; all count as the same where nothing is compared."""
+        """Each piece and whether it was added, removed or stayed; all stay if nothing is
+        compared.
+        """
         return changes(self.pieces if self.before is None else self.before, self.pieces)
 
 
@@ -138,7 +140,7 @@ def _of_folder(call: _Call, settings: Settings) -> _Found:
 
 
 def _allowed(call: _Call) -> Allowed:
-    """What is usual, with what the options say instead."""
+    """The usual permissions, with the options' values in their place."""
     if call.approval is None and call.sandbox is None:
         return USUAL
     network = Network(enabled=True) if call.sandbox == "danger-full-access" else USUAL.network
@@ -147,7 +149,9 @@ def _allowed(call: _Call) -> Allowed:
 
 
 def _skills(folder: Path, family: Family, model: str, settings: Settings) -> tuple[tuple[Section, ...], tuple[LeftOut, ...]]:
-    """The catalogue of the skills of the folder, within its share of the model's window, and what of them is not in it."""
+    """The skill catalogue of the folder, within its share of the model's window, and the skills
+    left out of it.
+    """
     found = discover(places_of(folder, os.environ, settings.home), settings.skills)
     known = price_for({"model": model}, settings) or Price()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)
@@ -158,7 +162,7 @@ def _skills(folder: Path, family: Family, model: str, settings: Settings) -> tup
 
 
 def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Section]:
-    """The index of the folder's memory, where there is one and it would be shown."""
+    """The memory index of the folder, if there is one and it would be shown."""
     if not (settings.remembers and settings.recall.enabled):
         return
     with opened(project=folder) as (_, memory):
@@ -171,7 +175,7 @@ def _memory(folder: Path, family: Family, settings: Settings) -> Iterator[Sectio
 
 
 FIRST = "context.json"
-"""Beside a transcript of memorist's: the first context, where memorist assembled it."""
+"""The first context beside a transcript of memorist's own, if memorist assembled it."""
 
 
 def _of_file(call: _Call, otherwise: Family) -> _Found:
@@ -191,7 +195,7 @@ def _of_file(call: _Call, otherwise: Family) -> _Found:
 
 
 def _turn_before(entries: Sequence[Entry], turn: int, family: Family) -> tuple[Piece, ...]:
-    """The context as it was when the turn before this one began; nothing before the first."""
+    """The context when the previous turn began; empty for the first turn."""
     if turn <= 1:
         return ()
     at = place_of_turn(Attachments().among(entries), turn - 1)[1]
@@ -216,7 +220,7 @@ def _factor(model: str) -> float:
 
 
 def _sums(found: _Found) -> dict[str, int]:
-    """Tokens that were added, and that are gone."""
+    """Tokens that were added, and that were removed."""
     return {name: sum(each.piece.tokens for each in found.changed if each.change == name) for name in ("added", "gone")}
 
 
@@ -253,7 +257,7 @@ def _print(place: Path, found: _Found) -> None:
 
 
 def _is_brief(each: Changed, *, comparing: bool) -> bool:
-    """Whether a piece is only counted: what was said, and beside changes what stayed."""
+    """Whether a piece is only counted: conversation and, when comparing, unchanged pieces."""
     return each.piece.tag in CONVERSATION or (comparing and each.change == "same")
 
 
@@ -269,7 +273,7 @@ def _print_rest(place: Path, found: _Found) -> None:
 
 
 def _absent(family: Family, pieces: Sequence[Piece]) -> list[str]:
-    """What the first context has a place for and nobody gave."""
+    """Tags of the first context that nobody provided."""
     there = {each.tag for each in pieces}
     rows = takewhile(lambda kind: kind.tag not in _AFTERWARDS, (kind for kind in TABLE if kind.family == family))
     return [kind.tag for kind in rows if kind.tag not in there and kind.tag != "boundary"]
@@ -283,6 +287,6 @@ def _summed(pieces: Sequence[Piece]) -> str:
 
 
 def _short(text: str) -> str:
-    """Paths as people write them."""
+    """Replace the working folder and the home in paths."""
     here, home = f"{Path.cwd()}/", f"{Path.home()}/"
     return show.readable(text).replace(here, "").replace(home, "~/")

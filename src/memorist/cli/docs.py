@@ -49,7 +49,10 @@ FILES = click.Path(path_type=Path, dir_okay=False)
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A Magic Doc for people to read. `problems` are why it is not kept, or what is wrong with it."""
+    """A Magic Doc for display.
+
+    `problems` say why it is not maintained, or what is wrong with it.
+    """
 
     path: str
     title: str = ""
@@ -59,7 +62,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """What came of an update: the documents that were changed, and of those that were not, why."""
+    """The result of an update: changed documents, and the reasons for those left alone."""
 
     changed: tuple[str, ...] = ()
     left: dict[str, tuple[str, ...]]
@@ -179,7 +182,7 @@ def _shown(ground: Ground, path: Path, problems: tuple[str, ...], *, judged: boo
 
 
 def _heard(transcript: Path) -> Heard:
-    """The conversation, without what it read: only the files that are named are brought up to date."""
+    """Read the conversation without the files it read: only the named files are updated."""
     if not transcript.exists():
         raise NothingToDo(f"{transcript.parent} holds no transcript, so there is nothing to learn from")
     heard = Heard()

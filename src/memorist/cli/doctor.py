@@ -1,4 +1,4 @@
-"""`memorist doctor`: what is wrong with this installation, and how to mend it."""
+"""`memorist doctor`: find what is wrong with this installation, and how to fix it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("flags", check_flags),
     ("extras", check_extras),
 )
-"""Area to check, in the order in which they run: folders and locks first, since what is mended later needs them. A subsystem adds its own."""
+"""The areas and their checks, in the order they run.
+
+Home and locks come first, because later repairs need them. Each subsystem adds its own check.
+"""
 
 MARKS = {"good": "ok    ", "note": "note  ", "wrong": "WRONG ", "mended": "MENDED"}
 
@@ -80,4 +83,4 @@ def _findings(*, fix: bool, reach: bool) -> Iterator[Finding]:
             for finding in check(place):
                 yield replace(finding, area=area)
         except (MemoristError, OSError) as error:
-            yield Finding("wrong", f"this could not be looked at: {error}", "Mend what the sentence names, then look again.", area)
+            yield Finding("wrong", f"this could not be checked: {error}", "Fix what the message names, then run it again.", area)

@@ -42,7 +42,9 @@ MODEL = click.option("--model", default=None, help="Another model than the setti
 def dreams(
     model: str | None = None, projects: Callable[[Memorist], list[str]] | None = None
 ) -> Iterator[list[tuple[str, AutoMemory, Dream]]]:
-    """The dreams of the working folder's project, or of those that are given, with what they need; everything is closed at the end."""
+    """Open the dreams of the working folder's project, or of those that `projects` returns, and
+    close everything at the end.
+    """
     settings = load_settings(os.environ, project=Path.cwd()).settings
     engine = Memorist(settings=settings, model="structural")
     clock, files = SystemClock(), DiskFiles()
@@ -218,7 +220,7 @@ def nightly_command(context: click.Context, cron: bool, model: str | None, as_js
 
 
 async def _night(found: list[tuple[str, Dream]]) -> list[tuple[str, Dreamt]]:
-    """One after another. A project whose disk refuses keeps no other one from its dream."""
+    """Dream for one project after another; an error in one does not stop the others."""
     rows = []
     for project, dream in found:
         try:
@@ -235,7 +237,7 @@ async def _night(found: list[tuple[str, Dream]]) -> list[tuple[str, Dreamt]]:
 
 
 def _projects(engine: Memorist) -> list[str]:
-    """The roots of all projects of the home that have a memory, as they were written down beside it."""
+    """The roots of all projects of the home that have a memory, as recorded beside it."""
     if not engine.layout.projects.is_dir():
         return []
     found = []
@@ -247,9 +249,11 @@ def _projects(engine: Memorist) -> list[str]:
 
 
 def _cron(home: str) -> str:
-    """A minute between midnight and five, another one for each home, the same one each time it is asked (claude-code.md section 9.5).
+    """A crontab line at a minute between midnight and five that is fixed for each home
+    (claude-code.md section 9.5).
 
-    The program is named by its path, and the home where it is not the usual one: cron has neither the shell's PATH nor its variables.
+    The program is named by its path, and a non-default home by a variable: cron has neither the
+    shell's PATH nor its variables.
     """
     drawn = int.from_bytes(hashlib.sha256(home.encode()).digest()[:4]) % 300
     program = this_program(Path(home).expanduser().absolute())

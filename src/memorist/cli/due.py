@@ -1,4 +1,4 @@
-"""What past sessions have due, and which memories a dream, for `memorist status`."""
+"""Find due work for `memorist status`: past sessions to process, and memories to dream over."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from memorist.store.sessions import sessions_by_project
 from memorist.store.state import SqliteState, State
 
 NAMED = 5
-"""Sessions that are not tried again and are named; the rest is counted."""
+"""Most sessions out of retries that are named; the rest is counted."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """What those who tell what is due may look at."""
+    """What the sources of due work may use."""
 
     layout: Layout
     settings: Settings
@@ -44,7 +44,10 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 def rollouts_due(place: Place) -> list[Due]:
-    """Sessions to extract, the consolidation and when it may begin, what is not tried again. Raises StoreError, SettingsError for a bad `state`."""
+    """Due sessions, the next consolidation, and jobs out of retries.
+
+    Raises StoreError, SettingsError for an invalid `state`.
+    """
     if not shared(place.settings.state):
         return list(_due(place, SqliteState(place.database, lambda: place.now)))
     state = open_state(place.settings.state, place.layout.database)
@@ -77,7 +80,7 @@ def _due(place: Place, state: State) -> Iterator[Due]:
 
 
 def _consolidation(job: Job, place: Place) -> Due | None:
-    """The consolidation, where something was asked of it since it last succeeded."""
+    """The consolidation, if something was requested since it last succeeded."""
     if job.last_error is None and (job.last_success or 0) >= job.watermark:
         return None
     refused = refuse_consolidation(job, terms_of(place.settings.rollouts), int(place.now))
@@ -92,7 +95,10 @@ def _consolidation(job: Job, place: Place) -> Due | None:
 
 
 def dreams_due(place: Place) -> list[Due]:
-    """The projects whose memory a dream is due for: every gate is open. Looks at the sessions of those alone whose last dream is long enough ago."""
+    """Projects whose dream gates are all open.
+
+    Sessions are read only where the last dream is long enough ago.
+    """
     settings = place.settings
     if not settings.remembers:
         return []

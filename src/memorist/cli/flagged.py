@@ -1,4 +1,4 @@
-"""The flags that the settings' file holds, for the commands that show settings."""
+"""Read the feature flags of the flags file, for commands that show settings."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from memorist.flags.run import Flags, file_source
 from memorist.settings import Settings
 
 LOOK_SECONDS = 2.0
-"""Longest wait for the file, which may lie on a disk that does not answer. Ours."""
+"""Longest wait for the file, which may be on a disk that does not answer. Our choice."""
 
 
 class Looked(Struct, frozen=True):
-    """What was found, and why not all is known: one sentence, empty where it is."""
+    """The flags that were read; `trouble` is one sentence if not all are known, else empty."""
 
     values: dict[str, object]
     trouble: str = ""
 
 
 def look(settings: Settings) -> Looked:
-    """Look the file's flags up. Raises SettingsError for a path that cannot be one."""
+    """Read the flags of the file. Raises SettingsError for a path that cannot be one."""
     flags = Flags(file_source(settings.flags))
     try:
         if not flags.wait(LOOK_SECONDS):

@@ -35,15 +35,15 @@ def daemon(home: Path | None) -> None:
     where = load_home(home)
     listening = listen(where)
     if listening is None:
-        click.echo("another process answers the hooks of this home already")
+        click.echo("another process already answers the hooks of this home")
         return
     with listening:
-        # The engine is loaded when the socket is there, so that a hook that waits is heard.
+        # The engine is loaded after the socket is open, so that waiting hooks can connect.
         import_module("memorist.hooks.daemon.run").run(where, listening)
 
 
 def load_home(home: Path | None) -> Path:
-    """The home folder, as named or as set."""
+    """The home from the option, else from the settings."""
     if home is not None:
         return home.expanduser().absolute()
     return Path(load_settings(os.environ).settings.home).expanduser().absolute()

@@ -17,10 +17,10 @@ from memorist.rollouts.synced import Synced
 from memorist.store.thread import Thread
 
 WINDOW = 200_000
-"""Context window in tokens that a request is reckoned for where the price table does not know the model."""
+"""Context window in tokens that is assumed where the price table does not know the model."""
 
 ANSWER = 2_000
-"""Tokens of one answer of stage one, about: a summary and a raw memory of some tasks."""
+"""Approximate tokens of one answer of stage one: a summary and a raw memory of some tasks."""
 
 NAMES = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "memorist"}
 
@@ -56,7 +56,7 @@ def import_command(named: Sequence[Path], max_age_days: int | None, model: str |
 
 
 def offer(plan: Plan, past: PastSessions) -> list[str]:
-    """What was found, and what it would cost."""
+    """Describe what was found and what it would cost."""
     of = Counter(NAMES[thread.format] for thread in plan.eligible)
     sizes = sum(thread.size for thread in plan.eligible)
     listed = ", ".join(f"{count:,} of {name}" for name, count in sorted(of.items()))
@@ -66,7 +66,7 @@ def offer(plan: Plan, past: PastSessions) -> list[str]:
 
 
 def cost(threads: Sequence[Thread], past: PastSessions) -> list[str]:
-    """What a model would cost for these sessions, at most; nothing to say where there is none to extract."""
+    """The highest cost that a model would have for these sessions; empty if there are none."""
     name = past.settings.rollouts.model or past.settings.model
     if not threads:
         return []

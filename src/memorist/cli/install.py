@@ -23,12 +23,12 @@ from memorist.store.files import DiskFiles
 TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
 SHARED = "Keep {} out of what others get, such as commits: a program of this machine is named there."
 PRIVATE = "settings.local.json"
-"""What Claude Code keeps to the user."""
+"""Claude Code's settings file that is not shared."""
 NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What both commands take."""
+    """Add the options that both commands take."""
     for option in (
         click.argument("client", type=click.Choice(CLIENTS)),
         click.option(
@@ -96,7 +96,7 @@ def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home:
 
 
 def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, dry_run: bool) -> None:
-    """Show all that was planned, then do all."""
+    """Show all planned changes, then make them."""
     for target, change in changes:
         click.echo(change.diff() or f"{change.path}: nothing to change ({target.why})", nl=not change.diff())
     if dry_run:
@@ -107,7 +107,9 @@ def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, 
 
 
 def _home_to_leave(home: Path | None) -> Path:
-    """The home folder; the usual one where memorist's own settings cannot be used: they must not keep anybody from taking it out."""
+    """The home; the default one if memorist's settings are invalid, which must not prevent
+    uninstalling.
+    """
     try:
         return load_home(home)
     except SettingsError as error:
@@ -126,7 +128,10 @@ def _limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
 
 
 def this_program(home: Path) -> Program:
-    """How memorist is called from anywhere: by the full path of its program, or of the Python that holds it. The usual home is not named."""
+    """How to start memorist from anywhere: by the full path of its program, or of its Python.
+
+    The default home is not named.
+    """
     usual = home == Path("~/.memorist").expanduser()
     called = Path(sys.argv[0])
     beside = Path(sys.executable).parent / "memorist"

@@ -1,4 +1,8 @@
-"""A recording as its model saw it: without turns that were taken back, and a transcript of memorist's own with what memorist showed beside it."""
+"""Restore a recording to what its model saw.
+
+Rolled-back turns are removed; in memorist's own transcripts, the messages that memorist injected
+are added back.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,10 @@ from memorist.store.layout import SessionLayout
 
 
 def as_shown(entries: Iterable[Entry], place: Path) -> list[Entry]:
-    """The entries of a recording that lies there. For all but a transcript of memorist's own these are the entries themselves.
+    """The entries of the recording at `path`, without rolled-back turns; for memorist's own
+    transcripts, with injected messages.
 
-    What stood beside messages that a compaction removed is not known any more; files that cannot be read add nothing.
+    What was injected before a compaction is no longer known; unreadable files add nothing.
     """
     layout = SessionLayout(place.parent)
     left = surviving(entries)
@@ -28,7 +33,7 @@ def as_shown(entries: Iterable[Entry], place: Path) -> list[Entry]:
 
 
 def _added(layout: SessionLayout) -> dict[str, list[Message]]:
-    """What was shown, by the id of the message it was shown after."""
+    """Injected messages, by the id of the message they follow."""
     found: dict[str, list[Message]] = {}
     anchors: dict[str, str] = {}
     for each in _saved(layout):
@@ -39,7 +44,7 @@ def _added(layout: SessionLayout) -> dict[str, list[Message]]:
 
 
 def _saved(layout: SessionLayout) -> Iterator[Inserted]:
-    """First what a saved window holds of it, then what came since."""
+    """Injected messages of the saved window, then the later ones."""
     last = ""
     with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
         for kept in msgspec.json.decode(DiskFiles().read(layout.window), type=list[Kept]):
@@ -53,7 +58,10 @@ def _saved(layout: SessionLayout) -> Iterator[Inserted]:
 
 
 def _with(entries: list[Entry], added: dict[str, list[Message]]) -> Iterator[Entry]:
-    """The entries since the last compaction with what was added behind each; a compaction counts messages without it."""
+    """The entries with the injected messages after each, from the last compaction on.
+
+    A compaction counts messages without injected ones, so none are added before it.
+    """
     begun = max((at for at, entry in enumerate(entries) if isinstance(entry, Boundary)), default=-1)
     for at, entry in enumerate(entries):
         yield entry

@@ -1,4 +1,4 @@
-"""The command `memorist`."""
+"""The `memorist` command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class MemoristCommands(Commands):
-    """Every command of `memorist`."""
+    """All commands of `memorist`, loaded on demand."""
 
     homes: ClassVar[Mapping[str, str]] = {
         "bench": "memorist.cli.bench:bench",
@@ -56,7 +56,11 @@ def commands(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line. One clear sentence on standard error for what goes wrong; a traceback only with `--debug`."""
+    """Run the command line.
+
+    An error becomes one sentence on standard error; a traceback is shown only with `--debug`. Exit
+    status 2 for wrong usage, 1 for other errors.
+    """
     debug = "--debug" in sys.argv[1:]
     try:
         commands(standalone_mode=True)

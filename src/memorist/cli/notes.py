@@ -36,7 +36,10 @@ def notes(session: str, update: bool, model: str | None, as_json: bool) -> None:
 
 
 def find_session(session: str) -> tuple[str, SessionLayout]:
-    """The id and folder of the one session that is meant by its id, the start of its id, or its folder. Raises InputError."""
+    """Id and folder of the session given by its id, the start of its id, or its folder.
+
+    Raises InputError.
+    """
     folder = Path(session)
     if folder.is_dir():
         return folder.resolve().name, SessionLayout(folder.resolve())

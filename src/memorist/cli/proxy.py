@@ -19,9 +19,9 @@ from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
 
 VARIABLE = "MEMORIST_PROXY_TOKEN"
-"""The variable with the token that clients must send, where one is needed."""
+"""Environment variable with the token that clients must send, where one is needed."""
 TENANTS = "tenants"
-"""The folder of the tenants' homes, below the home folder: that of whoever runs the proxy is none of them."""
+"""Folder of the tenants' homes, below the home of whoever runs the proxy."""
 _UPSTREAM = re.compile(r"([A-Za-z0-9][\w.-]*)=(https?://[^\s/?#]+[^\s?#]*)")
 
 

@@ -23,7 +23,7 @@ from memorist.replay.run import Replayed, ReplayOptions
 from memorist.replay.run import replay as run_replay
 
 PREFIX_SHOWN = 3
-"""Breaks of a session's prefix that its line names; `--json` has all."""
+"""Prefix breaks that a session's line names; `--json` has all."""
 
 
 @click.command()
@@ -72,7 +72,9 @@ def demo(samples: Path | None, out: Path) -> None:
 
 
 def own_sessions(home: Path, environment: os._Environ[str] | dict[str, str]) -> list[Path]:
-    """The user's own recorded sessions where the agents keep them, newest first, side chains left out."""
+    """The user's recorded sessions where the clients store them, newest first, without
+    side chains.
+    """
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
     codex = Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
     found = [path for path in claude.glob("*/*.jsonl") if not path.name.startswith("agent-")]
@@ -102,7 +104,7 @@ def _run(files: list[Path], out: Path, model: str | None, window: int | None) ->
 
 @contextlib.contextmanager
 def _progress(files: list[Path]) -> Iterator[Any]:
-    """A line on the terminal that says which file is at which line; nothing in a pipe."""
+    """A progress line on a terminal; nothing in a pipe."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""What commands show on a terminal."""
+"""Print the output of commands."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from memorist.session_memory.sections import STRUCTURAL_MARK
 
 
 def console() -> Console:
-    """Where people read. In a pipe it writes plain text, without colours, at a fixed width."""
+    """A console for readers. In a pipe it writes plain text without colours, at a fixed width."""
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
 
 
 def json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
-    """One JSON object on standard output."""
+    """Print one JSON object on standard output."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def readable(text: str) -> str:
-    """The text with a question mark for each byte that was no UTF-8."""
+    """Replace each byte that is not valid UTF-8 by a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 
 def visible(text: str) -> str:
-    """A name from elsewhere in one line, without the signs that move a terminal's cursor."""
+    """An untrusted name in one line, without characters that move a terminal's cursor."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in readable(text)).split())
 
 
 def notes(text: str) -> None:
-    """Notes as a person reads them: rendered on a terminal, as they are in a pipe."""
+    """Print notes: rendered on a terminal, unchanged in a pipe."""
     if sys.stdout.isatty():
         console().print(Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))
     else:

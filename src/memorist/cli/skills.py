@@ -82,7 +82,7 @@ def show_command(name: str, as_json: bool) -> None:
 
 
 def _words(value: object) -> str:
-    """A value of a row, as a person reads it."""
+    """Format a value of a row."""
     if isinstance(value, dict):
         return "; ".join(f"{key}: {_words(each)}" for key, each in value.items())
     return ", ".join(map(_words, value)) if isinstance(value, list) else str(value)
@@ -177,7 +177,9 @@ def _saved(draft: Draft, call: _Call) -> Path:
 
 
 def _material(session: str) -> Material:
-    """What the session that is meant by its id, the start of its id, its folder or its file gives."""
+    """Load the material of a session given by its id, the start of its id, its folder or
+    its file.
+    """
     source = Path(session)
     if source.is_file():
         return material(source)

@@ -25,7 +25,7 @@ from memorist.store.layout import Layout
 from memorist.store.spend import DAY_SECONDS, blocked_since, day_of, failures_since, spent_by_kind
 
 DUE: tuple[Callable[[Place], Sequence[Due]], ...] = (rollouts_due, dreams_due)
-"""Asked, in this order, what is due. A subsystem that works by itself adds its own."""
+"""Sources of due work, in the order shown. A subsystem that works on its own adds its source."""
 
 
 @click.command("status")
@@ -44,7 +44,7 @@ def status_command(days: int, as_json: bool) -> None:
 
 
 def read_status(database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1) -> Status:
-    """The status of a home, whose database may not be there yet. Raises StoreError."""
+    """The status of a home; `database` is None if it does not exist yet. Raises StoreError."""
     span = range(day_of(now) - days + 1, day_of(now) + 1)
     model = "" if settings.model == "structural" else settings.model
     if database is None:
@@ -65,7 +65,7 @@ def read_status(database: sqlite3.Connection | None, settings: Settings, now: fl
 
 @contextlib.contextmanager
 def _opened(layout: Layout) -> Iterator[sqlite3.Connection | None]:
-    """The database, if there is one; a look makes none."""
+    """The database, if it exists; none is created."""
     if not layout.database.exists():
         yield None
         return

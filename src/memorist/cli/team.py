@@ -127,7 +127,7 @@ def status_command(as_json: bool) -> None:
     if as_json:
         show.json(found)
         return
-    click.echo(f"{name}: {len(state.keys)} memories" + ("" if state.seen.version else ", never looked at"))
+    click.echo(f"{name}: {len(state.keys)} memories" + ("" if state.seen.version else ", never synchronised"))
     for key in steps.send:
         click.echo(f"  to send    {key}")
     for key in steps.remove:
@@ -289,4 +289,4 @@ def token_command(name: str, space: str, read_only: bool, revoke: bool, listing:
         elif dropped := kept.drop_token(name):
             click.echo(f"{dropped} taken back")
         else:
-            raise InputError(f"nobody of the name {show.readable(name)} has a token; see memorist team token --list")
+            raise InputError(f"no token has the name {show.readable(name)}; see memorist team token --list")

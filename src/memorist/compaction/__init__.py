@@ -1,1 +1,3 @@
-"""Compaction: ways to make a conversation smaller, cheapest and least lossy first, and what must survive them (CP-1 to CP-19)."""
+"""Compaction: strategies that shrink a conversation, cheapest and least lossy first, and what must
+survive them (CP-1 to CP-19).
+"""

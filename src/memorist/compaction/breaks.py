@@ -1,8 +1,10 @@
-"""Why the provider's cache was missed: what a request was made of is kept as hashes, and a fall of what is read from the cache gets its cause (CP-19).
+"""Explain prompt-cache misses: each request is kept as hashes, and a drop in cache reads is traced
+to its cause (CP-19).
 
-A fall is flagged when cache reads fell by more than 5 % and by more than 2,000 tokens against the call before (claude-code.md section 3.3). The
-cause is looked for where the sender could have changed something first, in the order in which a change spoils the most: tools, system, model,
-other parameters that key the cache, messages, cache marks; then the time that passed; what is left is the provider's own doing. Pure.
+A drop is reported when cache reads fell by more than 5 % and by more than 2,000 tokens against the
+previous call (claude-code.md section 3.3). Causes that the sender controls are checked first, in
+the order of how much of the prefix they invalidate: tools, system, model, other parameters that key
+the cache, messages, cache marks; then expiry; whatever is left is the provider's own doing. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from memorist.core.messages import JsonObject, Usage
 
 FALL_SHARE = 0.05
 FALL_TOKENS = 2_000
-"""A fall is flagged above both (claude-code.md section 3.3)."""
+"""A drop is reported only above both bounds (claude-code.md section 3.3)."""
 
 SHORT_SECONDS = 300.0
 LONG_SECONDS = 3_600.0
@@ -39,7 +41,9 @@ PARAMS = (
     "parallel_tool_calls",
     "prompt_cache_key",
 )
-"""Parameters of the three wire formats that may key the cache: thinking and effort, tool choice, betas, output form (claude-code.md sections 3.1, 3.3)."""
+"""Parameters of the three wire formats that may key the cache: thinking and effort, tool choice,
+betas, output form (claude-code.md sections 3.1, 3.3).
+"""
 
 Cause = Literal["tools", "system", "model", "params", "messages", "marks", "time", "provider"]
 
@@ -48,35 +52,39 @@ _as_written = msgspec.json.Encoder().encode
 
 
 class Sent(Struct, frozen=True):
-    """What a request was made of, as hashes: enough to say what changed, nothing of what it said."""
+    """The parts of a request as hashes: enough to say what changed, nothing of the content."""
 
     model: str
     system: tuple[str, ...]
     tools: tuple[tuple[str, str], ...]
     """Name and hash of each tool, in order."""
     params: tuple[tuple[str, str], ...]
-    """Name and hash of each parameter of `PARAMS` that is there."""
+    """Name and hash of each parameter of `CACHE_KEY_PARAMS` that is present."""
     messages: tuple[str, ...]
     marks: tuple[str, ...] = ()
     """Lifetimes of the cache marks, in order (`5m`, `1h`)."""
 
 
 class Break(Struct, frozen=True):
-    """A fall of cache reads: its cause, what exactly, and the tokens that were read less."""
+    """A drop in cache reads: its cause, the detail, and the number of tokens no longer read from
+    the cache.
+    """
 
     cause: Cause
     what: str
-    """In one clause for a person."""
+    """One clause for the user."""
     tokens: int
 
 
 def _hash(value: object, *, exact: bool = False) -> str:
-    """Eight bytes for the value; `exact` ones tell a change of the order of keys."""
+    """Eight-byte hash of the value; `exact` makes it sensitive to key order."""
     return hashlib.blake2b((_as_written if exact else _encode)(_unmarked(value)), digest_size=8).hexdigest()
 
 
 def _unmarked(value: object) -> object:
-    """Without cache marks: they are no part of the text they mark, and move every turn. A string and its one text block are the same."""
+    """The value without cache marks, which are not part of the marked text and move every turn. A
+    string equals its single text block.
+    """
     match value:
         case dict():
             plain = {key: each for key, each in value.items() if key != "cache_control"}
@@ -117,10 +125,10 @@ def _marks(parts: Iterable[object]) -> Iterator[str]:
 
 
 def sent(body: JsonObject, *, before: Sent | None = None, same: int = 0, exact: bool = False) -> Sent:
-    """What a request body of any of the three wire formats is made of.
+    """Fingerprint a request body of any of the three wire formats.
 
-    The caller may know that the first `same` entries of the history are those of `before`: their hashes are taken over then, so that the work is
-    in what is new.
+    The caller may know that the first `unchanged_entries` entries of the history are those of
+    `before`: their hashes are reused, so that only new entries are hashed.
     """
     tools, system = _blocks(body.get("tools")), _blocks(body.get("system", body.get("instructions")))
     history = _blocks(body.get("messages", body.get("input")))
@@ -138,10 +146,12 @@ def sent(body: JsonObject, *, before: Sent | None = None, same: int = 0, exact: 
 def detect(
     before: Sent, now: Sent, usage_before: Usage | None, usage_now: Usage, gap_seconds: float, *, expected: bool = False
 ) -> Break | None:
-    """The cause of a fall of cache reads between two calls; None when they did not fall by so much.
+    """Find the cause of a drop in cache reads between two calls; None when there is no reportable
+    drop.
 
-    `gap_seconds` lies between the starts of the two calls. `expected` is set for the first call after an edit of ours (compaction, clearing), and
-    `usage_before` is None when there is nothing to compare with: neither is flagged.
+    `gap_seconds` lies between the starts of the two calls. `expected` is set for the first call
+    after an edit of ours (compaction, clearing), and `usage_before` is None when there is nothing
+    to compare with: neither is reported.
     """
     if expected or usage_before is None:
         return None
@@ -160,7 +170,9 @@ def _cause(before: Sent, now: Sent, gap_seconds: float) -> tuple[Cause, str]:
 
 
 def changes(before: Sent, now: Sent) -> list[tuple[Cause, str]]:
-    """What the sender changed from one request to the next, beside what was added to the history; what spoils the most comes first."""
+    """What the sender changed between two requests, apart from appended history; the most
+    invalidating change first.
+    """
     found: list[tuple[Cause, str]] = [
         ("tools", _tools(before.tools, now.tools)),
         ("system", _system(before.system, now.system)),
@@ -179,7 +191,7 @@ def _tools(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) ->
 
 
 def _named(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) -> str:
-    """Which of two lists of named hashes were added, removed or changed."""
+    """Which entries of two lists of named hashes were added, removed or changed."""
     old, new = dict(before), dict(now)
     parts = {
         "added": [name for name in new if name not in old],
@@ -190,7 +202,7 @@ def _named(before: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]) ->
 
 
 def first_difference(before: Sequence[str], now: Sequence[str]) -> int:
-    """Index of the first entry that is not the same in both; the length of the shorter where there is none."""
+    """Index of the first entry that differs; the length of the shorter list where there is none."""
     return next((index for index, (left, right) in enumerate(zip(before, now, strict=False)) if left != right), min(len(before), len(now)))
 
 
@@ -201,7 +213,7 @@ def _system(before: Sequence[str], now: Sequence[str]) -> str:
 
 
 def _messages(before: Sequence[str], now: Sequence[str]) -> str:
-    """Where the history differs from the one sent before; one that only grew does not."""
+    """Where the history differs from the previous one; a history that only grew does not differ."""
     first = first_difference(before, now)
     if first == len(before):
         return ""
@@ -217,7 +229,7 @@ def _lost_marks(before: Sequence[str], now: Sequence[str]) -> str:
 
 
 def _time(marks: Sequence[str], gap_seconds: float) -> str:
-    """A gap past the shorter lifetime explains a fall unless every mark was for an hour."""
+    """A gap beyond the shorter lifetime explains a drop unless every mark was for an hour."""
     if gap_seconds > LONG_SECONDS:
         return f"{gap_seconds / 60:.0f} minutes passed; entries live for 1 h at most"
     if gap_seconds > SHORT_SECONDS and not (marks and all(mark == "1h" for mark in marks)):

@@ -1,6 +1,8 @@
-"""The tool result budget: results too large for the conversation go to disk, and a start of them stays (CP-4). Pure; run.py writes the files.
+"""The tool result budget: results too large for the conversation are stored on disk and replaced by
+a preview (CP-4). Pure; the compactor writes the files.
 
-Source: claude-code.md section 5.1. What was decided for a result holds for ever: the same text each time, so that the prompt cache keeps its prefix.
+Source: claude-code.md section 5.1. A decision about a result is final: it yields the same text in
+every later request, so that the prompt cache keeps its prefix.
 """
 
 from __future__ import annotations
@@ -19,20 +21,24 @@ from memorist.core.messages import Message, Text, ToolResult
 from memorist.core.tokens import estimate_text
 
 READERS = frozenset({"read", "read_file", "view", "notebookread"})
-"""Tools that limit themselves: their results go to disk only when one alone is larger than a whole message may be."""
+"""Tools that limit their own output: their results are stored on disk only when one alone exceeds
+the limit of a whole message.
+"""
 
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class Decisions(Struct, frozen=True):
-    """What was decided, by tool use id: shown in full for ever, or replaced by this text for ever. Never changed in place."""
+    """The decision for each tool use id: shown in full from now on, or replaced by this text from
+    now on. Immutable.
+    """
 
     shown: frozenset[str] = frozenset()
     replaced: Mapping[str, str] = {}
 
 
 class Payload(Struct, frozen=True):
-    """A result to store: the id that fetches it back, the file's name, its whole text."""
+    """A result to store: the id that fetches it back, the file's name, its full text."""
 
     id: str
     name: str
@@ -40,7 +46,9 @@ class Payload(Struct, frozen=True):
 
 
 class Budgeted(Struct, frozen=True, kw_only=True):
-    """The messages to send, the decisions to keep, and what has to be stored before the messages are sent."""
+    """The messages to send, the updated decisions, and the results that must be stored before the
+    messages are sent.
+    """
 
     messages: tuple[Message, ...]
     decisions: Decisions
@@ -49,15 +57,19 @@ class Budgeted(Struct, frozen=True, kw_only=True):
 
 
 def as_shown(messages: Sequence[Message]) -> Decisions:
-    """The decisions for a conversation that was under way before memorist came: all that was shown stays shown."""
+    """The decisions for a conversation that began before memorist was attached: everything shown so
+    far stays shown.
+    """
     return Decisions(frozenset(result.tool_use_id for message in messages for result in message.tool_results))
 
 
 def apply_budget(messages: Sequence[Message], decisions: Decisions, settings: CompactionSettings, *, folder: str) -> Budgeted:
-    """Decide for every result that has no decision yet, and put all decisions into force. `folder` is where the stored results will be.
+    """Decide about every undecided result and apply all decisions. `folder` is where stored results
+    will be written.
 
-    One result over `result_characters` goes to disk. Where the results between two replies together pass `message_result_characters`, the
-    largest of the new ones go until they fit. An empty result becomes a short remark.
+    A single result over `result_characters` is stored. Where the results between two replies
+    together exceed `message_result_characters`, the largest undecided ones are stored until the
+    rest fits. An empty result is replaced by a short remark.
     """
     names = {use.id: use.name for message in messages for use in message.tool_uses}
     fresh: dict[str, str] = {}
@@ -123,13 +135,15 @@ def _empty(tool: str) -> str:
 
 
 def file_name(tool_use_id: str) -> str:
-    """The name of a stored result's file: the id itself where it can be one, else a digest of it, so that no id leads out of the folder."""
+    """File name of a stored result: the id itself where it is a safe name, else a digest of it, so
+    that no id leads out of the folder.
+    """
     name = tool_use_id if _SAFE.fullmatch(tool_use_id) else hashlib.sha256(tool_use_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{name}.txt"
 
 
 def replacement(result: ToolResult, folder: str, preview_bytes: int) -> str:
-    """What stands in place of a stored result: its id, size and path, and how it begins."""
+    """The text that replaces a stored result: its id, size and path, and its beginning."""
     text = result.text
     return (
         f'<stored_result id="{result.tool_use_id}" characters="{len(text)}" path="{folder.rstrip("/")}/{file_name(result.tool_use_id)}">\n'
@@ -140,7 +154,9 @@ def replacement(result: ToolResult, folder: str, preview_bytes: int) -> str:
 
 
 def preview(text: str, size: int) -> str:
-    """The first `size` UTF-8 bytes at most, on a character boundary, cut at a line end if one lies in the second half."""
+    """At most the first `size` UTF-8 bytes, on a character boundary, cut at a line end if one lies
+    in the second half.
+    """
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= size:
         return text
@@ -158,7 +174,9 @@ def _changed(message: Message, replaced: Mapping[str, str]) -> Message:
 
 
 def _belongs(result: ToolResult, replaced: Mapping[str, str]) -> bool:
-    """Whether the decision under this id was made for this very result: some models number their calls anew in each turn."""
+    """Whether the decision stored under this id was made for this result: some models reuse call
+    ids in each turn.
+    """
     text = replaced.get(result.tool_use_id)
     return text is not None and (_is_empty(result) or f' characters="{len(result.text)}" path=' in text.split("\n", 1)[0])
 

@@ -1,4 +1,6 @@
-"""The request that may have to become smaller, and what came of it: values between a session and its compaction. Pure."""
+"""The request that may need compaction and the outcome: values exchanged between a session and its
+compactor. Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +17,28 @@ from memorist.models.prices import Price
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """The request that is about to be sent, as far as compaction must know it."""
+    """The upcoming request, as far as compaction must know it."""
 
     limits: Thresholds
     messages: tuple[Message, ...] = ()
-    """What the model is shown; filled in when there is something to decide."""
+    """The messages the model is shown; filled in only when there is something to decide."""
     parent: ParentCall | None = None
     manual: Strategy | None = None
     instructions: str = ""
     now: float | None = None
-    """Time of the request in a replay, seconds since the epoch; None asks the clock."""
+    """Time of the request in a replay, seconds since the epoch; None uses the clock."""
     price: Price | None = None
-    """What the model costs; None where it is not known, and nothing is done for money's sake then."""
+    """The model's price; None where unknown, in which case nothing is edited to save cost."""
     provider_compacts: bool = False
-    """The provider is asked to compact by itself in this session."""
+    """The provider is asked to compact on its own in this session."""
     skills: tuple[InvokedSkill, ...] = ()
-    """Skills that were called for in the session."""
+    """Skills that were invoked in the session."""
     forced: bool = False
-    """The provider refused the request as too long: it must become smaller, whatever the count says."""
+    """The provider rejected the request as too long: it must shrink, whatever the estimate says."""
 
 
 class Done(Struct, frozen=True):
-    """What a compaction came to: the new history, or None, and the sentence that says why not."""
+    """The result of a compaction: the new history, or None and a sentence that says why not."""
 
     result: Compacted | None
     why: str = ""
@@ -44,7 +46,9 @@ class Done(Struct, frozen=True):
     """The request would not leave the model room to answer, and nothing could be done."""
 
     def boundary(self, *, manual: bool) -> Boundary:
-        """The record of this compaction for the transcript: what stands in front and what was put in, and how many messages stayed."""
+        """The transcript record of this compaction: the messages put in front or inserted, and how
+        many messages were kept.
+        """
         if self.result is None:
             raise NothingToDo("no compaction was made, so there is no boundary")
         standing, made = self.result.messages[: self.result.lead], self.result.messages[self.result.lead :]

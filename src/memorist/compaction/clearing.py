@@ -1,4 +1,6 @@
-"""Tool-result clearing, then a tail window: old results lose their text, so that more of the conversation fits. A plain way to compare with. Pure."""
+"""Baseline strategy: clear old tool results, then keep a tail window. Used for comparison in
+benchmarks. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,18 @@ from memorist.core.messages import Block, Message, Text, ToolResult
 from memorist.core.tokens import estimate_message, estimate_text
 
 KEEP = 5
-"""Newest results that stay (claude-code.md section 15 and CP-5 keep as many)."""
+"""Newest results that are kept (claude-code.md section 15 and CP-5 keep as many)."""
 
 CLEARED = "[old tool result cleared]"
-"""Says less than microcompact's text: what is cleared here, as in other agents, cannot be fetched back."""
+"""Shorter than microcompact's text: what is cleared here, as in other agents, cannot be fetched
+back.
+"""
 
 
 def clear(messages: Sequence[Message], keep: int = KEEP) -> tuple[Message, ...]:
-    """The messages with all but the newest `keep` tool results replaced by one short text. Messages without such a result are the same objects."""
+    """The messages with all but the newest `keep` tool results replaced by a short text. Messages
+    without such a result are the same objects.
+    """
     left = keep
     cleared: list[Message] = []
     for message in reversed(messages):

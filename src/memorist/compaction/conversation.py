@@ -1,4 +1,4 @@
-"""The conversation as a compaction is given it, what the user said in it, and the texts of ours that go in. Pure."""
+"""The measured conversation that a compaction works on, and the user's texts in it. Pure."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from memorist.core.tokens import estimate_message, estimate_text
 from memorist.core.truncate import cut_middle
 
 MARK_TOKENS = 12
-"""Room for the mark that `cut_middle` leaves."""
+"""Reserve for the mark that `cut_middle` inserts."""
 
 LEAST_TOKENS = 20
-"""A message is not cut to less than this: what would be left says nothing."""
+"""A message is not cut below this: the remainder would carry no information."""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """What the model is shown now, each message counted once, and where the rest can be found."""
+    """The messages the model is shown now, each measured once, and where the rest can be found."""
 
     messages: tuple[Message, ...]
     sizes: tuple[int, ...]
     """Estimated tokens of each message."""
     said: tuple[str, ...]
-    """Everything the user typed in this session, oldest first, from the full transcript: earlier compactions took nothing away from it."""
+    """Everything the user typed in this session, oldest first, from the full transcript; earlier
+    compactions removed nothing from it.
+    """
     transcript: str = ""
     """Path of the full transcript; empty where there is none."""
     factor: float = 1.0
-    """Tokens of this model for one estimated token, as `family_factor` gives it."""
+    """Tokens of this model for one estimated token, as given by `family_factor`."""
 
     @property
     def tokens(self) -> int:
@@ -44,9 +46,10 @@ def conversation(
     factor: float = 1.0,
     before: Conversation | None = None,
 ) -> Conversation:
-    """Count the messages. Without `said`, what the user said is taken from them.
+    """Measure the messages. Without `user_texts`, the user's texts are taken from the messages.
 
-    `before` is the conversation as it was last counted: its messages, the very same objects, are not counted again.
+    `before` is the previously measured conversation: its messages, if they are the same objects,
+    are not measured again.
     """
     held = tuple(messages)
     words = tuple(said) if said is not None else tuple(text for text in map(typed, held) if text)
@@ -57,13 +60,13 @@ def conversation(
 
 
 def is_typed(block: Block, message: Message) -> bool:
-    """Whether a block is text that the person typed."""
+    """Whether a block is text that the user typed."""
     return isinstance(block, Text) and message.role == "user" and (block.origin or message.origin) is Origin.USER
 
 
 def typed(message: Message) -> str:
-    """What the person typed in a message; empty when nothing. Only the role `user` counts: text that looks like a user's turn inside a reply
-    or a tool's result is nobody's word (CP-16).
+    """The text the user typed in a message; empty when there is none. Only the role `user` counts:
+    text that looks like a user turn inside a reply or a tool result is not the user's (CP-16).
     """
     return "\n".join(block.text for block in message.blocks if isinstance(block, Text) and is_typed(block, message) and block.text.strip())
 
@@ -74,7 +77,8 @@ def last_summary(messages: Sequence[Message]) -> int:
 
 
 def newest_within(texts: Sequence[str], tokens: int, factor: float = 1.0) -> tuple[str, ...]:
-    """The newest texts within `tokens`, in their order; the first that does not fit is cut in the middle, and all older ones are left out.
+    """The newest texts within `tokens`, in order; the first that does not fit is cut in the middle,
+    and all older ones are dropped.
 
     Source: codex.md section 2.4 step 7. The sum of the estimates never exceeds `tokens`.
     """

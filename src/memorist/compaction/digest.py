@@ -1,7 +1,8 @@
-"""The structural digest: a history made to fit without a model (CP-15, CP-16). Pure.
+"""The extractive summary: fits a history into a budget without a model (CP-15, CP-16). Pure.
 
-It gives one message that stands for what is gone, and the newest messages as they are. The message holds the user's words, the task list, what
-failed, the files, extracts chosen by how likely they are to be needed again, and names with where they stand; all of it taken from the history.
+It produces one message that replaces the removed part, followed by the newest messages unchanged.
+The message holds the user's words, the task list, failures, files, extracts chosen by how likely
+they are to be needed again, and names with their files; all of it is taken from the history.
 """
 
 from __future__ import annotations
@@ -29,48 +30,51 @@ from memorist.session_memory.paths import root_of
 SUMMARY_ID = "memorist-digest"
 
 WORDS_SHARE = 0.3
-"""The user's words take at most this part of the room; the last request is whole in any case."""
+"""Largest share of the budget for the user's words; the last request is kept whole in any case."""
 
 TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.08
-"""The most of the room that each list takes; in recorded sessions they stay far below it."""
+"""The largest share of the budget for each list; in recorded sessions they stay far below it."""
 
 NAMES_SHARE = 0.22
 NAMES_MOST = 1_800
-"""Names take this part of the room, and no more than so many tokens: almost all that is used again is among those."""
+"""Names take this share of the budget, and at most so many tokens: almost every name that is used
+again is among those.
+"""
 
 _LABELS = 20
 """Tokens of the last two headings."""
 
 _MARGIN = 2
-"""Tokens for rounding."""
+"""Reserve in tokens for rounding."""
 
 
 class _Past(Struct, frozen=True, kw_only=True):
-    """What the digest is made from."""
+    """Everything the summary is made from."""
 
     said: list[Said]
     pieces: list[Piece]
     named: list[set[str]]
-    """The names of each piece."""
+    """The names in each block."""
     units: list[Unit]
     unit_names: list[set[str]]
-    """The names of each extract."""
+    """The names in each extract."""
     ages: list[int]
     ledger: Ledger
     root: str
-    """Folder that paths are shown from."""
+    """Folder that paths are shown relative to."""
     shown: str
-    """Text of the messages that stay."""
+    """Text of the messages that are kept unchanged."""
 
 
 def digest(
     messages: Sequence[Message], budget: int, *, said: Sequence[str] = (), transcript: str = "", cwd: str = "", factor: float = 1.0
 ) -> Compacted:
-    """A history within `budget` estimated tokens of the family with this `factor`.
+    """Compress a history into `budget` estimated tokens of the model family with this `factor`.
 
-    A history that fits comes back as it is. The budget is exceeded only where the last request, or calls that still wait for their results,
-    exceed it alone. `said` is everything the user typed in the session: what an earlier compaction had taken out of the messages is in there.
-    `transcript` is where the full one can be read; `cwd` is the session's folder, from which paths are shown.
+    A history that fits is returned unchanged. The budget is exceeded only where the last request,
+    or calls still waiting for results, exceed it alone. `user_texts` is everything the user typed
+    in the session, including what an earlier compaction removed. `transcript` is the path of the
+    full transcript; `cwd` is the session's folder, relative to which paths are shown.
     """
     sizes = [estimate_message(message, factor) for message in messages]
     before = sum(sizes)
@@ -115,7 +119,7 @@ def _past(messages: Sequence[Message], sizes: Sequence[int], kept: Window, cwd: 
 
 
 def _text(past: _Past, room: int, transcript: str) -> str:
-    """The summary's text, within `room` tokens unless the last request alone is larger."""
+    """The text of the summary, within `room` tokens unless the last request alone is larger."""
     pointer = f"{POINTER}{transcript}\n" if transcript else ""
     head = f"{OPENING}\n{pointer}"
     words = words_text(
@@ -158,7 +162,9 @@ def _choice(past: _Past, lists: str) -> Choice:
 
 
 def _short(head: str, pointer: str, words: str, room: int) -> str:
-    """What is said where there is no room for more than the user's words: the way to the transcript where it fits, or where nothing would."""
+    """The text where there is room for little more than the user's words; includes the path of the
+    transcript where it fits, or where nothing else would.
+    """
     text = section("What the user said", words)
     if not text:
         return next((each for each in (head, BRIEF + "\n" + pointer, BRIEF) if estimate_text(each) <= room), "…").strip()

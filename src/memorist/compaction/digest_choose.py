@@ -1,4 +1,4 @@
-"""Choose the extracts that say most that is new, for their price. Pure."""
+"""Greedy choice of the extracts that add the most new content per token. Pure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from memorist.core.tokens import estimate_text
 
 _WORTHLESS = 1e-9
 _MOST_WORDS = 4
-"""Words or signs in a token, at most."""
+"""Upper bound of the words or signs in one token."""
 
 _SMALLEST = 12
-"""Tokens below which no extract is tried."""
+"""Remaining tokens below which no further extract is tried."""
 
 
 class Choice:
-    """The extracts chosen so far, what they say, and those still to choose from.
+    """The extracts selected so far, what they cover, and the remaining candidates.
 
-    Each counts by its rate and by its runs of words that the `known` texts and the ones chosen so far lack. That worth only falls as more is chosen,
-    so it is weighed again only for the one that seems best (lazy greedy choice).
+    An extract's worth is its score times the number of its word runs that neither the `known` texts
+    nor the selected extracts contain. This worth only falls as more is selected, so only the best
+    candidate is re-weighed (lazy greedy selection).
     """
 
     def __init__(self, found: Sequence[Unit], rates: Sequence[float], known: Iterable[str]) -> None:
@@ -32,7 +33,9 @@ class Choice:
         self._covered: set[Run] = set()
         self._sources: set[Source] = set()
         self._new: dict[int, set[Run]] = {}
-        """What each extract that was weighed said that was not covered then; what is covered stays so."""
+        """The word runs of each weighed extract that were uncovered when it was last weighed;
+        coverage only grows.
+        """
         self._costs: dict[int, int] = {}
         self._queue = [(-_MOST_WORDS * rate, at) for at, rate in enumerate(rates)]
         heapify(self._queue)
@@ -40,7 +43,7 @@ class Choice:
             self._covered |= runs(text)
 
     def fill(self, room: int) -> int:
-        """Choose the best extracts within `room` tokens; what is left of the room."""
+        """Select the best extracts within `room` tokens; returns the tokens left."""
         passed: list[tuple[float, int]] = []
         while self._queue and room > _SMALLEST:
             _, at = heappop(self._queue)
@@ -59,7 +62,7 @@ class Choice:
         return room
 
     def _weighed(self, at: int) -> tuple[float, int]:
-        """What an extract is worth now, and what it costs."""
+        """The current worth and cost of an extract."""
         unit = self._found[at]
         known = self._new.get(at)
         if known is None:

@@ -1,4 +1,4 @@
-"""Names that came up, and where each belongs. Pure."""
+"""Names that occurred in a history, and the file each belongs to. Pure."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ from msgspec import Struct
 from memorist.compaction.digest_units import Piece
 
 _PART = re.compile(r"[^\s\"'`()\[\]{},;]+")
-"""What stands between signs of which none is part of a name."""
+"""Text between signs that cannot be part of a name."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_@$-]+")
-"""A name that is one word."""
+"""A name that is a single word."""
 
 _LONGEST_PLACE = 120
 
 OWN_KINDS = frozenset({"said", "call", "change", "thought"})
-"""Kinds of extracts that are the assistant's own words: what it named itself it names again."""
+"""Kinds of extracts written by the assistant: names it used itself are likely to be used again."""
 
 AGE_UNIT = 4_000
-"""Tokens; ages count as log(1 + tokens since / AGE_UNIT)."""
+"""Tokens; age enters as log(1 + tokens since / NAME_AGE_UNIT)."""
 
 OWN, ALL, AGE, OWN_AGE, NEVER_OWN = 0.8, 0.15, -0.35, -0.5, 3.5
-"""Weights of how often the assistant used a name, how often anyone did, how long ago either was last; and the age of a name it never used.
-Fitted on the recorded sessions and rounded."""
+"""Weights of: uses by the assistant, uses by anyone, age of the last use, age of the assistant's
+last use, and the age assumed for a name it never used. Fitted on the recorded sessions and rounded.
+"""
 
 PATH, DIGIT = 0.3, -0.4
-"""Weights of a stroke in the name, and of a digit."""
+"""Weights of a slash in the name, and of a digit."""
 
 
 class Name(Struct):
-    """A name: how often it came up, how often by the assistant, in which steps last, and in which file last."""
+    """A name: how often it occurred, how often in the assistant's words, in which steps last, and
+    in which file last.
+    """
 
     text: str
     place: str = ""
@@ -44,9 +47,10 @@ class Name(Struct):
 
 
 class Standing(dict[str, bool]):
-    """Tells of each name whether it stands somewhere in a text, alone or within a longer word. Remembers what it was asked.
+    """Tells for each name whether it occurs anywhere in a text, alone or within a longer word.
+    Caches its answers.
 
-    Each word of the text is looked at once, which is far less to search than the text.
+    Only the distinct words of the text are searched, which is far less than the text.
     """
 
     __slots__ = ("_parts", "_plain")
@@ -64,7 +68,7 @@ class Standing(dict[str, bool]):
 
 
 def collect(found: Sequence[Piece], named: Sequence[set[str]]) -> list[Name]:
-    """The names of a history; `named` holds those of each piece."""
+    """Collect the names of a history; `named` holds the names of each block."""
     names: dict[str, Name] = {}
     for piece, texts in zip(found, named, strict=True):
         source = piece.source
@@ -82,7 +86,8 @@ def collect(found: Sequence[Piece], named: Sequence[set[str]]) -> list[Name]:
 
 
 def weight(name: Name, ages: Sequence[int]) -> float:
-    """How likely the name is to be used again, as a logarithm, for its length."""
+    """Score of a name: the logarithm of how likely it is to be used again, relative to its length.
+    """
     value = OWN * log1p(name.own) + ALL * log(name.pieces) + AGE * log1p(ages[name.step - 1] / AGE_UNIT)
     value += OWN_AGE * (log1p(ages[name.own_step - 1] / AGE_UNIT) if name.own_step else NEVER_OWN)
     value += PATH * ("/" in name.text) + DIGIT * any(map(str.isdigit, name.text))
@@ -90,12 +95,14 @@ def weight(name: Name, ages: Sequence[int]) -> float:
 
 
 def ranked(names: Iterable[Name], ages: Sequence[int]) -> list[Name]:
-    """The names, those first that are likeliest to be used again."""
+    """The names, most likely to be used again first."""
     return sorted(names, key=lambda each: -weight(each, ages))
 
 
 def names_text(names: Sequence[Name], known: Callable[[str], bool], room: int, root: str = "") -> str:
-    """Lines of the names that are not `known`, in the order given, each with the file that it was seen in, within `room` tokens."""
+    """Render the names that are not `known`, in the given order, grouped by the file they occurred
+    in, within `room` tokens.
+    """
     by_place: dict[str, list[str]] = {}
     left = room
     spare = 0

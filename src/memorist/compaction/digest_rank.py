@@ -1,9 +1,10 @@
-"""How likely an extract is to be needed again. Pure.
+"""Score how likely an extract is to be needed again. Pure.
 
-The score is the logarithm of how many words of an extract are expected to be used again, for each of its words: a base by kind, less with age, more
-for files that were changed and for names that the assistant has just used. The weights were fitted on the recorded
-sessions, rounded, and then adjusted by hand on the 26 points of the `carryover` benchmark. A base moved by a half either way changes what is kept by
-two hundredths at most.
+The score is the logarithm of how many words of an extract are expected to be used again, per word:
+a base by kind, decreasing with age, higher for files that were changed and for names the assistant
+used recently. The weights were fitted on the recorded sessions, rounded, and adjusted by hand on
+the 26 points of the `carryover` benchmark. Moving a base by a half either way changes what is kept
+by two hundredths at most.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from memorist.compaction.digest_units import Kind, Piece, Unit
 
 
 class Fade(Struct, frozen=True):
-    """`base` when new, and how fast that falls with the logarithm of age."""
+    """Score when new (`base`), and how fast it falls with the logarithm of age (`slope`)."""
 
     base: float
     slope: float
@@ -35,50 +36,55 @@ FADES: dict[Kind, Fade] = {
     "injected": Fade(-4.3, 1.5),
 }
 AGE_UNIT = 4_000
-"""Tokens of history; age counts as log(1 + tokens since / AGE_UNIT)."""
+"""Tokens of history; age enters as log(1 + tokens since / EXTRACT_AGE_UNIT)."""
 
 CHANGED = 1.2
-"""A file that was changed in the session: it is changed again."""
+"""Bonus for a file that was changed in the session: it is likely to be changed again."""
 
 SUPERSEDED = -1.6
-"""A read of a file from before its last change: what is left of it is mostly what was not of interest."""
+"""Penalty for a read from before the file's last change: what remains of it is mostly irrelevant.
+"""
 
 FOCUS = 0.3
-"""Times the logarithm of how often its file was changed."""
+"""Factor of the logarithm of how often the extract's file was changed."""
 
 HEAT = 3.0
-"""Times the mean heat of the names in it."""
+"""Factor of the mean heat of the names in the extract."""
 
 HEAT_HALF_LIFE = 8_000
-"""Tokens after which a name that the assistant used is half as hot."""
+"""Tokens after which the heat of a name that the assistant used has halved."""
 
 REPEATS = 0.4
-"""Times the mean logarithm of how often its lines were shown."""
+"""Factor of the mean logarithm of how often the extract's lines were shown."""
 
 TELLING = 12
-"""Shorter lines are the same by chance."""
+"""Characters; shorter lines repeat by chance and do not count as repeats."""
 
 DIGITS = -3.0
-"""Times the share of digits: tables, hashes and logs are seldom quoted."""
+"""Factor of the share of digits: tables, hashes and logs are seldom quoted."""
 
 SINGLES = 0.8
-"""Times the share of lines of one word: lists of names and paths, closing lines of code."""
+"""Factor of the share of one-word lines: lists of names and paths, closing lines of code."""
 
 _OWN = ("said", "call", "change", "thought")
 
 
 class History(Struct, frozen=True):
-    """What the ranking needs to know of the whole: when files were last changed, and how hot names are, by their rarity."""
+    """What the scoring needs to know of the whole history: when files were last changed, and how
+    hot names are, weighted by rarity.
+    """
 
     changed: dict[str, int]
     changes: dict[str, int]
     heat: dict[str, float]
     repeats: dict[str, float]
-    """How often a line was shown, as a logarithm; only of those that were shown in more than one piece."""
+    """Logarithm of how often a line was shown; only lines shown in more than one block."""
 
 
 def history(found: Sequence[Piece], named: Sequence[set[str]], ages: Sequence[int]) -> History:
-    """Look at all pieces once; `named` holds the names of each. `ages[step - 1]` is the number of tokens from that message on."""
+    """Scan all blocks once; `named` holds the names of each. `ages[step - 1]` is the number of
+    tokens from that message on.
+    """
     changed: dict[str, int] = {}
     changes: dict[str, int] = {}
     hot: dict[str, float] = {}
@@ -100,7 +106,7 @@ def history(found: Sequence[Piece], named: Sequence[set[str]], ages: Sequence[in
 
 
 def rate(unit: Unit, names: set[str], past: History, age: int) -> float:
-    """Expected uses for each word of the extract, which holds these names."""
+    """Expected number of reuses per word of the extract, which contains these names."""
     source, text = unit.source, unit.text
     fade = FADES[source.kind]
     value = fade.base - fade.slope * log1p(age / AGE_UNIT)

@@ -1,4 +1,4 @@
-"""The short lists of a digest: tasks, failures, files. Pure."""
+"""The short lists of an extractive summary: tasks, failures, files. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from memorist.session_memory.structural import NotesBudget, render
 
 _DONE = frozenset({"completed", "done", "cancelled", "deleted"})
 _LEAST = 150
-"""Tokens of failures that are shown even in a small digest."""
+"""Tokens of failures that are considered even for a small summary."""
 
 
 def fitting(lines: Iterable[str], room: int) -> list[str]:
-    """The first lines that fit, by their own cost."""
+    """The longest prefix of the lines that fits into `room` tokens."""
     found = []
     left = room
     for line in lines:
@@ -28,7 +28,7 @@ def fitting(lines: Iterable[str], room: int) -> list[str]:
 
 
 def tasks_text(ledger: Ledger, room: int) -> str:
-    """The task list, open ones first in room, in order in the text."""
+    """Render the task list in its order; open tasks have priority where room is short."""
     tasks = list(ledger.work.tasks.values())
     lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
     ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in _DONE)
@@ -37,14 +37,16 @@ def tasks_text(ledger: Ledger, room: int) -> str:
 
 
 def failures_text(ledger: Ledger, room: int) -> str:
-    """What failed and what mended it."""
+    """Render the failures and what resolved them."""
     total = max(_LEAST, room)
     text = render(ledger, NotesBudget(total_tokens=total * 4, section_tokens=total))[ERRORS]
     return "\n".join(fitting(reversed(text.split("\n")), room)[::-1]) if text else ""
 
 
 def files_text(found: Sequence[Piece], room: int) -> str:
-    """The files by how recently they were touched, changed ones first: their whole paths, and in which step last."""
+    """Render the files with their full paths and last step: changed ones first, each group by
+    recency.
+    """
     changed: dict[str, int] = {}
     read: dict[str, int] = {}
     for piece in found:

@@ -1,4 +1,4 @@
-"""Which messages stay as they are beside a digest. Pure."""
+"""Choose the newest messages that stay unchanged beside an extractive summary. Pure."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from memorist.core.tokens import estimate_message, estimate_text
 from memorist.core.truncate import cut_middle
 
 TAIL_SHARE = 0.15
-"""Part of the budget for the newest messages as they are. Between 0.1 and 0.3 it makes no difference to what is kept of the earlier conversation;
-the assistant's next step rests on them."""
+"""Share of the budget for the newest messages. Between 0.1 and 0.3 it makes no difference to what
+is kept of the earlier conversation; the assistant's next step relies on them.
+"""
 
 _MARK = 12
-"""Tokens of the mark that `cut_middle` leaves."""
+"""Tokens of the mark that `cut_middle` inserts."""
 
 
 class Window(Struct, frozen=True):
-    """The messages from index `first` on, as they stay."""
+    """The messages from index `first` on, as they are kept."""
 
     first: int
     messages: tuple[Message, ...]
@@ -30,10 +31,11 @@ class Window(Struct, frozen=True):
 
 
 def window(messages: Sequence[Message], sizes: Sequence[int], budget: int, *, needed: int, factor: float) -> Window:
-    """The newest messages that need not be parted. Two things stay whatever they cost: a new request of the user, and calls that wait for a result.
+    """The newest messages that fit and can be cut off without splitting pairs or replies. Two
+    things stay whatever they cost: a new request of the user, and calls that wait for a result.
 
-    `needed` tokens are wanted for the last request where it does not stay as a message. Results beside a waiting call are shortened where they would
-    not fit.
+    `needed` tokens are reserved for the last request where it is not kept as a message. Results
+    beside a waiting call are shortened where they would not fit.
     """
     starts = safe_starts(messages)
     end = len(messages)
@@ -48,7 +50,7 @@ def window(messages: Sequence[Message], sizes: Sequence[int], budget: int, *, ne
 
 
 def _shortened(kept: tuple[Message, ...], room: int) -> tuple[Message, ...]:
-    """The messages with their results cut alike, so that all fit where that is possible."""
+    """The messages with their results cut to equal size, so that all fit where possible."""
     results = [result for message in kept for result in message.tool_results]
     if not results:
         return kept

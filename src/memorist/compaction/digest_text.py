@@ -1,4 +1,4 @@
-"""A digest as text. Pure."""
+"""Render an extractive summary as text. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POINTER = "The full transcript, for exact details: "
 
 
 def extracts_text(chosen: Iterable[Unit]) -> str:
-    """The extracts in order, each source under one line that says what it is."""
+    """Render the extracts in order, each source below one heading line."""
     by_source: dict[Source, list[Unit]] = {}
     for unit in chosen:
         by_source.setdefault(unit.source, []).append(unit)
@@ -27,7 +27,7 @@ def extracts_text(chosen: Iterable[Unit]) -> str:
 
 
 def heading(source: Source, found: list[Unit]) -> str:
-    """The line above a source's extracts."""
+    """The line above the extracts of a source."""
     found.sort(key=lambda unit: unit.part)
     first, last = found[0].first, found[-1].last
     where = f" lines {first}–{last}" if first and last else ""
@@ -46,10 +46,10 @@ def _joined(found: Sequence[Unit]) -> str:
 
 
 def heading_cost(source: Source) -> int:
-    """Tokens of the line above a source's extracts, at most."""
+    """Upper bound of the tokens of that line."""
     return estimate_text(source.title) + 9
 
 
 def section(title: str, body: str) -> str:
-    """A headed part of the digest; nothing where it is empty."""
+    """A section with a heading; empty where the body is empty."""
     return f"\n## {title}\n{body}\n" if body.strip() else ""

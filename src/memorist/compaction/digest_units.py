@@ -1,6 +1,7 @@
-"""A history taken apart into extracts: short runs of lines, each with where it comes from. Pure.
+"""Split a history into extracts: short runs of lines, each with its source. Pure.
 
-What stands twice is not dropped here: `digest_choose` weighs an extract by what it says that is not said yet.
+Duplicates are not removed here: `ExtractSelection` weighs an extract by the content that is not
+covered yet.
 """
 
 from __future__ import annotations
@@ -17,17 +18,18 @@ from memorist.session_memory.actions import Action, Changes, Plans, PlansOne, Re
 from memorist.session_memory.paths import relative
 
 Kind = Literal["said", "thought", "injected", "call", "change", "file", "output", "error"]
-"""What an extract is of: words of the assistant, its reasoning, what a harness put in, a call's input, changed text, a file as read, the output
-of a call, the output of one that failed."""
+"""Kind of an extract: words of the assistant, its reasoning, text a host injected, a call's input,
+changed text, a file as read, output of a call, output of a failed call.
+"""
 
 CHUNK_LINES = 8
 """Lines of one extract: about a paragraph, or a short function."""
 
 CHUNK_CHARACTERS = 480
-"""Characters of one extract at most; longer lines are cut into pieces."""
+"""Largest number of characters of one extract; longer lines are split."""
 
 PARAGRAPH_LINES = 5
-"""A blank line ends an extract that has so many lines."""
+"""Lines after which a blank line ends an extract."""
 
 _NUMBER_DIGITS = 9
 _CHANGES_LIMIT = 40
@@ -40,20 +42,22 @@ _PATCH_START = "*** Begin Patch"
 
 
 class Source(Struct, frozen=True):
-    """Where extracts come from: one block of the history."""
+    """The source of extracts: one block of the history."""
 
     id: str
-    """The tool use's id where it is a result, else the message's."""
+    """The tool use's id for a result, else the message's id."""
     step: int
     """Number of the message, counted from 1."""
     kind: Kind
     title: str
-    """What it is, for its line above the extract."""
+    """Description shown in the heading line above its extracts."""
     path: str = ""
 
 
 class Unit(Struct, frozen=True):
-    """One extract. `first` and `last` are line numbers in a file, 0 where not known; `part` counts within the source."""
+    """One extract. `first` and `last` are line numbers in a file, 0 where unknown; `part` is its
+    index within the source.
+    """
 
     source: Source
     part: int
@@ -63,20 +67,20 @@ class Unit(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The lines as they were."""
+        """The lines joined, unchanged."""
         return "\n".join(self.lines)
 
 
 class Piece(Struct, frozen=True):
-    """A block's text with its source."""
+    """The text of a block with its source."""
 
     source: Source
     text: str
 
 
 class Parts(Struct, frozen=True):
-    """A piece and its extracts. They are `whole` where the names in them are those of the piece: no line had to be cut within a word, and no line
-    number is so long that it could be one.
+    """A block and its extracts. `is_whole` means that the extracts hold exactly the names of the
+    block: no line was cut within a word, and no line number is long enough to count as a name.
     """
 
     piece: Piece
@@ -85,7 +89,9 @@ class Parts(Struct, frozen=True):
 
 
 def pieces(messages: Sequence[Message], root: str = "") -> list[Piece]:
-    """The texts of a history with where they come from, in order; titles show paths relative to `root`. The user's own words are left to `digest_user`."""
+    """The texts of a history with their sources, in order; titles show paths relative to `root`.
+    The user's own texts are collected by `collect_utterances`.
+    """
     calls: dict[str, Action] = {}
     found: list[Piece] = []
     for step, message in enumerate(messages, 1):
@@ -132,7 +138,7 @@ def _piece(base: Source, kind: Kind, title: str, path: str, text: str) -> Piece:
 
 
 def _patch_of(use: ToolUse) -> str:
-    """The text of a patch in the form of `apply_patch`, if this call carries one."""
+    """The text of an `apply_patch` patch that this call carries, if any."""
     texts = [use.arguments or "", *values(use.input)]
     return next((text for text in reversed(texts) if _PATCH_START in text), "")
 
@@ -171,7 +177,7 @@ def values(given: JsonObject) -> list[str]:
 
 
 def taken_apart(piece: Piece) -> Parts:
-    """The extracts of a piece, in order."""
+    """The extracts of a block, in order."""
     lines, cut = _short_lines(piece.text)
     numbered = cut or _NUMBERED.search(piece.text) is not None
     whole = not cut and not (numbered and _LONG_NUMBER.search(piece.text))
@@ -192,7 +198,9 @@ def _units(source: Source, lines: Sequence[str], *, numbered: bool) -> Iterator[
 
 
 def _unit(source: Source, part: int, run: Sequence[str], *, numbered: bool) -> Iterator[Unit]:
-    """One extract, without the line numbers that a reader of files printed where any line is `numbered`; none where there are only blank lines."""
+    """One extract without the line numbers that a file reader printed (where any line is
+    `numbered`); nothing for blank lines only.
+    """
     if not "".join(run).strip():
         return
     found = [_NUMBERED.match(line) for line in run] if numbered else []
@@ -205,7 +213,8 @@ def _unit(source: Source, part: int, run: Sequence[str], *, numbered: bool) -> I
 
 
 def _short_lines(text: str) -> tuple[list[str], bool]:
-    """The lines, very long ones cut into pieces at a space or, where there is none, anywhere; and whether any was cut."""
+    """The lines, with very long ones split at a space or else anywhere; and whether any was split.
+    """
     lines = text.split("\n")
     if len(text) <= CHUNK_CHARACTERS or max(map(len, lines)) <= CHUNK_CHARACTERS:
         return lines, False

@@ -1,4 +1,6 @@
-"""The user's own words in a digest: verbatim, corrections and newest first where room is short, in order in the text (CP-16). Pure."""
+"""The user's own words in an extractive summary: verbatim, in order; corrections and newest first
+where room is short (CP-16). Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,22 @@ from memorist.core.truncate import cut_middle
 from memorist.formats.harness import typed_text
 
 SHORTEST_CUT = 60
-"""A message is not cut to fewer tokens than this; it is left out instead."""
+"""A message is dropped rather than cut to fewer tokens than this."""
 
 _LIMIT = re.compile(
     r"\b(?:don['’]?t|do not|never|always|only|must|must not|no longer|stop|instead|not|without|avoid|keep|unless|wrong|revert|undo|actually)\b",
     re.IGNORECASE,
 )
 _SHORT = 400
-"""Characters up to which words like `never` make a message a limit or a correction; in a long one they prove nothing."""
+"""Characters up to which words like `never` mark a message as a limit or correction; in a longer
+one they prove nothing.
+"""
 
 
 class Said(Struct):
-    """Words of the user: where they stood, and how often they came in the same form."""
+    """Words of the user: the step of their last occurrence, and how often they occurred in the same
+    form.
+    """
 
     step: int
     text: str
@@ -32,7 +38,7 @@ class Said(Struct):
 
 
 def user_words(messages: Sequence[Message]) -> list[Said]:
-    """What the user typed, in order; the same words again are counted with the first."""
+    """What the user typed, in order; repetitions are counted with the first occurrence."""
     found: dict[str, Said] = {}
     for step, message in enumerate(messages, 1):
         for block in message.blocks:
@@ -51,20 +57,25 @@ def user_words(messages: Sequence[Message]) -> list[Said]:
 
 
 def earlier_words(said: Sequence[str], messages: Sequence[Message]) -> list[Said]:
-    """What the user typed before these messages begin: of everything that was said, what none of them holds. Their step is 0."""
+    """What the user typed before these messages: the texts that none of the messages holds. Their
+    step is 0.
+    """
     present = {each.text for each in user_words(messages)}
     texts = dict.fromkeys(typed_text(text).strip() for text in said)
     return [Said(0, text) for text in texts if text and text not in present]
 
 
 def is_limit(text: str) -> bool:
-    """Whether these words seem to set a limit or to correct."""
+    """Whether these words appear to set a limit or correct something."""
     return len(text) <= _SHORT and _LIMIT.search(text) is not None
 
 
 def choose_words(said: Sequence[Said], room: int, *, last: str = "") -> list[Said]:
-    """The messages that fit `room` tokens, in order: the last request whole and whatever it costs, then limits and corrections, the first request,
-    and the others newest first. The first of each kind that does not fit is cut in its middle.
+    """The utterances that fit `room` tokens, in order.
+
+    Priority: the last request (whole, whatever it costs), limits and corrections, the first
+    request, then the others newest first. The first of each kind that does not fit is cut in its
+    middle.
     """
     chosen: list[Said] = []
     for each in _by_weight(said, last):
@@ -92,7 +103,7 @@ def _by_weight(said: Sequence[Said], last: str) -> list[Said]:
 
 
 def words_text(said: Sequence[Said]) -> str:
-    """The messages as a list."""
+    """Render the utterances as a list."""
     lines = []
     for each in said:
         times = f", {each.times} times, last" if each.times > 1 else ""

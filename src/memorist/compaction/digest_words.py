@@ -1,7 +1,8 @@
-"""What the words of a text are to a digest: the names in them, and the runs by which a text says what another said. Pure.
+"""Names in a text, and word runs that measure how much two texts overlap. Pure.
 
-A history says the same words over and over. What stands between two blanks is taken apart once and remembered, so that a text costs little more
-than its splitting. No name and no word has a blank in it, so nothing is lost at the seams.
+A history repeats its words. Each whitespace-separated token is analyzed once and cached, so that a
+text costs little more than its splitting. Neither a name nor a word contains whitespace, so nothing
+is lost at the seams.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from itertools import chain
 from memorist.core.later import late_pattern
 
 RUN = 6
-"""Words or signs in a row that count as said before."""
+"""Consecutive words or signs that count as already said."""
 
 KNOWN_CHARACTERS = 400_000
-"""Characters of the different words that are remembered: those of a few histories. A few megabytes with what is in them, forty at the very worst."""
+"""Size of the cache in characters of distinct tokens: those of a few histories. A few megabytes
+including values, forty at worst.
+"""
 
 KNOWN_LENGTH = 1_000
-"""Characters of a word above which it is not remembered: it hardly comes again."""
+"""Characters above which a token is not cached: it hardly repeats."""
 
 _NAME = late_pattern(
     r"https?://[^\s\"'`<>()\[\]{},;]+"
@@ -27,7 +30,7 @@ _NAME = late_pattern(
 )
 _SHAPED = late_pattern(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|\w\.[A-Za-z_]\w")
 _PLAIN = late_pattern(r"[^A-Za-z0-9_]*[A-Za-z]?[a-z]*[^A-Za-z0-9_/.:>-]*")
-"""A word without capitals inside it, between signs: most of all words, and never a name."""
+"""A word without inner capitals, between signs: the vast majority of words, and never a name."""
 
 _SHORTEST = 4
 _LONGEST = 200
@@ -35,13 +38,14 @@ _SIGN = late_pattern(r"\w+|[^\w\s]")
 _NUMBER = late_pattern(r"\d+")
 
 Run = int
-"""A run of words as its hash: a history has tens of thousands of runs, and numbers take a third of the room and of the time of tuples. That two
-different ones are taken for the same happens once in a thousand million histories, and makes an extract seem a little poorer.
+"""A word run as its hash: a history has tens of thousands of runs, and integers take a third of the
+memory and time of tuples. A collision happens about once in 10^12 comparisons, and only makes an
+extract seem slightly poorer.
 """
 
 
 class _Known(dict[str, tuple[str, ...]]):
-    """A memory of a pure function of words, emptied when it is full."""
+    """Cache of a pure function of tokens, emptied when full."""
 
     def __init__(self, taken_apart: Callable[[str], tuple[str, ...]]) -> None:
         super().__init__()
@@ -66,7 +70,7 @@ def _names_in(word: str) -> tuple[str, ...]:
 
 
 def _name(word: str) -> str:
-    """The word without the signs around it if it is a name; else nothing."""
+    """The token without surrounding signs if it is a name; else empty."""
     bare = word.strip(".-/:")
     return bare if _SHORTEST <= len(bare) <= _LONGEST and _SHAPED.search(bare) else ""
 
@@ -76,7 +80,7 @@ def _signs_in(word: str) -> tuple[str, ...]:
 
 
 _NAMES, _SIGNS = _Known(_names_in), _Known(_signs_in)
-"""The names in a word; and the words and signs in it, all numbers being one."""
+"""Caches of the names in a token, and of its words and signs with all numbers normalized to one."""
 
 
 def names(text: str) -> set[str]:
@@ -85,6 +89,8 @@ def names(text: str) -> set[str]:
 
 
 def runs(text: str) -> set[Run]:
-    """The runs of words in a text, all numbers being one: lines of a listing or log that differ only in numbers say the same."""
+    """The word runs of a text with all numbers normalized: lines of a listing or log that differ
+    only in numbers count as equal.
+    """
     words = list(chain.from_iterable(map(_SIGNS.__getitem__, text.split())))
     return set(map(hash, zip(*[words[start:] for start in range(RUN)], strict=False))) or {hash(tuple(words))}

@@ -1,13 +1,18 @@
-"""What an edit of the sent history costs and what it saves: decided by prices, online, several edits sharing one cache reset (CP-18). Pure.
+"""Cost and saving of editing the history already sent: decided by price, online, several edits
+sharing one cache reset (CP-18). Pure.
 
-Changing a token that was already sent loses the cache from there on: the rest is written again instead of read. In return, everything freed is
-no longer read with each call to come. How many calls will come is not known. The estimate here is the plain one for things of unknown length:
-as much again as so far (Lindy), never past the call at which the window forces a cut anyway. The same holds for a single token: what has lain in
-the context for ten calls is expected to lie there for ten more. So an edit is done when what carrying its tokens has cost so far reaches the price
-of removing them, which is the break-even rule of renting or buying: never more than twice the cost of the best decision made with
-knowledge of the end, and, under steady growth, the spacing at which resets and reading cost the least together.
+Changing a token that was already sent invalidates the cache from there on: the rest is written
+again instead of read. In return, everything freed is no longer read by later calls. The number of
+later calls is unknown. The estimate is the standard one for unknown lifetimes: as many again as so
+far (Lindy), capped at the call at which the window forces a cut anyway. The same applies to a
+single token: one that has been in the context for ten calls is expected to stay for ten more. So an
+edit is made when the cost of carrying its tokens so far reaches the price of removing them, which
+is the break-even rule of the ski-rental problem: never more than twice the cost of the optimal
+decision made with knowledge of the end, and, under steady growth, the spacing at which resets and
+reads together cost the least.
 
-On a cold cache (idle for longer than its lifetime) everything is written again in any case: then freeing costs nothing but what is lost.
+On a cold cache (idle for longer than its lifetime) everything is written again in any case: then
+freeing tokens costs nothing but the information lost.
 """
 
 from __future__ import annotations
@@ -20,51 +25,66 @@ from msgspec import Struct
 from memorist.models.prices import MILLION, Price
 
 DEFAULT_CALLS = 1.0
-"""Calls that are expected of a session of which nothing is known yet."""
+"""Expected calls of a session of which nothing is known yet."""
 
 TALK_FROM = 0.5
-"""Share of the auto threshold from which an edit that cuts talk may be done because it pays; below it, `Edit.only_forced` is set. By price alone, what was
-said would go as soon as the context has a few ten thousand tokens. Half the threshold keeps most of the saving (`memorist bench cache`)."""
+"""Share of the auto threshold from which an edit that removes dialogue may be made because it pays;
+below it, `HistoryEdit.only_forced` is set. By price alone, dialogue would be removed as soon as the
+context has a few ten thousand tokens. Half the threshold keeps most of the saving (`memorist bench
+cache`).
+"""
 
 
 class Edit(Struct, frozen=True, kw_only=True):
-    """One possible change of what was sent. Places are token counts from the start of the request (tools and system included)."""
+    """One possible change of what was sent. Positions are token counts from the start of the
+    request (tools and system included).
+    """
 
     kind: str
-    """The way of compaction, as `result.Strategy` names it, or `clear`."""
+    """The compaction strategy, as named by `result.CompactionStrategy`, or `clear`."""
     first_changed_token: int
     end_token: int | None = None
-    """Where the changed part ends; None: the end of the request. Edits whose parts overlap exclude each other."""
+    """Where the changed part ends; None is the end of the request. Edits whose parts overlap
+    exclude each other.
+    """
     tokens_freed: int
-    """Tokens that the request is shorter by: what is removed less what takes its place."""
+    """Tokens by which the request shrinks: what is removed less what replaces it."""
     cost_usd: float = 0.0
-    """What making the edit costs: a summary call."""
+    """Cost of making the edit: a summary call."""
     loss_usd: float = 0.0
-    """What the model will probably spend to fetch again what it no longer sees."""
+    """Expected cost of the model fetching again what it no longer sees."""
     carried: int | None = None
-    """Token-calls so far: the tokens it frees, each times the calls for which it has been carried since the edit was possible. None: not known."""
+    """Token-calls so far: each freed token times the calls that carried it since the edit became
+    possible. None where unknown.
+    """
     only_forced: bool = False
-    """True for an edit that loses what cannot be fetched again: done only when the window demands it, however well it would pay."""
+    """True for an edit that loses what cannot be fetched again: made only when the window demands
+    it, however well it would pay.
+    """
 
 
 class CacheState(Struct, frozen=True, kw_only=True):
-    """Where the request stands. `cached_tokens` of it were in the last request and lie in the provider's cache while that is warm."""
+    """The state of the request. `cached_tokens` of it were in the last request and are in the
+    provider's cache while that is warm.
+    """
 
     context_tokens: int
-    """The coming request, unchanged."""
+    """Size of the next request, unedited."""
     cached_tokens: int
     age_seconds: float
-    """Since the last request began (each hit renews the lifetime)."""
+    """Time since the last request began (each hit renews the lifetime)."""
     ttl_seconds: float = 300.0
 
     @property
     def warm_tokens(self) -> int:
-        """Tokens that a request without any edit reads from the cache."""
+        """Tokens that an unedited request reads from the cache."""
         return min(self.cached_tokens, self.context_tokens) if self.age_seconds <= self.ttl_seconds else 0
 
 
 class Rates(Struct, frozen=True, kw_only=True):
-    """US dollars for one token of input by what becomes of it; from `long_from` tokens of input on, `long_factor` times as much."""
+    """US dollars per input token by how it is billed; above `long_from` input tokens, multiplied by
+    `long_factor`.
+    """
 
     plain: float
     read: float
@@ -73,13 +93,14 @@ class Rates(Struct, frozen=True, kw_only=True):
     long_factor: float = 1.0
 
     def of_call(self, read: float, written: float) -> float:
-        """One request: tokens read from the cache, and tokens written to it."""
+        """Cost of one request, given the tokens read from the cache and the tokens written to it.
+        """
         factor = self.long_factor if read + written > self.long_from else 1.0
         return (read * self.read + written * self.write) * factor
 
 
 class Rest(Struct, frozen=True):
-    """The rest of the session as expected: calls to come, tokens that each adds, calls that have been."""
+    """The expected rest of the session: calls to come, tokens added by each, calls so far."""
 
     calls: float
     growth: float
@@ -87,7 +108,7 @@ class Rest(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Whether an edit pays, in US dollars, and the reason in one clause for a person."""
+    """Whether an edit pays, in US dollars, and the reason in one clause for the user."""
 
     pays: bool
     saved_usd: float
@@ -96,12 +117,14 @@ class Verdict(Struct, frozen=True):
 
     @property
     def gain(self) -> float:
-        """Saving less cost; below zero when it does not pay."""
+        """Saving less cost; negative when the edit does not pay."""
         return self.saved_usd - self.cost_usd
 
 
 class Choice(Struct, frozen=True):
-    """What to do before this request: the edits, all with one cache reset, and their common verdict. `forced`: the window demanded it."""
+    """What to do before this request: the edits, all sharing one cache reset, and their common
+    verdict. `forced`: the window demanded it.
+    """
 
     edits: tuple[Edit, ...]
     verdict: Verdict
@@ -112,9 +135,11 @@ NOTHING = Choice((), Verdict(pays=False, saved_usd=0.0, cost_usd=0.0, why="nothi
 
 
 def rates_of(price: Price | None, *, ttl_seconds: float = 300.0) -> Rates | None:
-    """Rates from an entry of the price table (`models.prices.lookup`); None where the price is not known.
+    """Rates from an entry of the price table (`models.prices.lookup`); None where the price is
+    unknown.
 
-    Without cache prices, reading and writing count as plain input. A lifetime over five minutes takes the price of one-hour writes.
+    Without cache prices, reads and writes count as plain input. A lifetime over five minutes uses
+    the price of one-hour writes.
     """
     if price is None or price.input is None:
         return None
@@ -131,9 +156,11 @@ def rates_of(price: Price | None, *, ttl_seconds: float = 300.0) -> Rates | None
 
 
 def expected_rest(*, calls: int, context: int, start: int, limit: int) -> Rest:
-    """As many calls as so far, each adding what a call has added so far, and not past the one at which `limit` is reached.
+    """Estimate the rest: as many calls as so far with the same average growth, capped at the call
+    that reaches `limit`.
 
-    `start` is the context at the first call. Nothing else is assumed; the end of the session is not known.
+    `start` is the context at the first call. Nothing else is assumed; the end of the session is
+    unknown.
     """
     if calls <= 0:
         return Rest(DEFAULT_CALLS, 0.0)
@@ -155,7 +182,7 @@ def _reading(context: float, growth: float, calls: float, rates: Rates) -> float
 
 
 def _now(freed: int, first: float, state: CacheState, rates: Rates) -> float:
-    """How much more this request costs with the edits than without; below zero where they make it cheaper."""
+    """Extra cost of this request with the edits; negative where they make it cheaper."""
     warm = state.warm_tokens
     read = min(warm, first)
     after = state.context_tokens - freed
@@ -163,7 +190,7 @@ def _now(freed: int, first: float, state: CacheState, rates: Rates) -> float:
 
 
 def _later(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> float:
-    """What is no longer read in the calls to come."""
+    """Saving in later calls, which no longer read the freed tokens."""
     freed = sum(edit.tokens_freed for edit in edits)
     whole = _reading(state.context_tokens, rest.growth, rest.calls, rates)
     saved = whole - _reading(max(0, state.context_tokens - freed), rest.growth, rest.calls, rates)
@@ -177,7 +204,9 @@ def _later(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -
 
 
 def price_together(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> Verdict:
-    """The price of making all these edits before this request, with one reset at the first changed token."""
+    """Price of making all these edits before this request, with one reset at the first changed
+    token.
+    """
     if not edits:
         return NOTHING.verdict
     first = min(edit.first_changed_token for edit in edits)
@@ -195,15 +224,17 @@ def price_together(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: 
 
 
 def price(edit: Edit, state: CacheState, rest: Rest, rates: Rates) -> Verdict:
-    """The price of one edit alone, before this request."""
+    """Price of one edit alone, before this request."""
     return price_together((edit,), state, rest, rates)
 
 
 def choose(edits: Iterable[Edit], state: CacheState, rest: Rest, rates: Rates, *, limit: int) -> Choice:
-    """The edits to make before this request: those that pay most together or, above `limit` tokens, the cheapest that bring it below.
+    """The edits to make before this request: those that pay most together or, above `limit` tokens,
+    the cheapest that bring it below.
 
-    Every place where a reset could begin is looked at with all edits after it, so that edits of which none would pay alone can share one. Where
-    nothing brings the request below the limit, what frees most is chosen. Online: nothing is known of the session's future.
+    Every possible reset position is tried with all edits behind it, so that edits of which none
+    would pay alone can share one. Where nothing brings the request below the limit, the edits that
+    free the most are chosen. Online: nothing is known of the session's future.
     """
     given = tuple(edits)
     if state.context_tokens > limit:
@@ -218,7 +249,9 @@ def choose(edits: Iterable[Edit], state: CacheState, rest: Rest, rates: Rates, *
 
 
 def _groups(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> list[tuple[Edit, ...]]:
-    """For each place where a reset could begin, and each edit there: it and whatever after it is worth more than it costs once the cache is lost."""
+    """For each possible reset position and each edit there: that edit plus all later ones that are
+    worth more than they cost once the cache is lost.
+    """
     worth = {id(edit): _worth(edit, state, rest, rates) for edit in edits}
     worthy = sorted((edit for edit in edits if worth[id(edit)] > 0), key=lambda edit: worth[id(edit)], reverse=True)
     groups = []
@@ -232,7 +265,9 @@ def _groups(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) 
 
 
 def _worth(edit: Edit, state: CacheState, rest: Rest, rates: Rates) -> float:
-    """What the edit adds to a reset that begins before it: its tokens are neither written now nor read later."""
+    """What the edit adds to a reset that begins before it: its tokens are neither written now nor
+    read later.
+    """
     factor = rates.long_factor if state.context_tokens > rates.long_from else 1.0
     return edit.tokens_freed * rates.write * factor + _later((edit,), state, rest, rates) - edit.cost_usd - edit.loss_usd
 
@@ -243,7 +278,9 @@ def _overlap(left: Edit, right: Edit) -> bool:
 
 
 def _forced(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, limit: int) -> Choice:
-    """The window demands room: the least cost for each call until it is full again, among what fits."""
+    """The window demands room: of the groups that fit, the one with the lowest cost per call until
+    the window is full again.
+    """
     useful = tuple(edit for edit in edits if edit.tokens_freed > 0)
     if not useful:
         return NOTHING
@@ -263,7 +300,9 @@ def _after(edits: Sequence[Edit], state: CacheState) -> int:
 
 
 def _each_call(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, limit: int) -> float:
-    """Cost of the edits and of reading what they leave, for each call until the window is full again or the expected end."""
+    """Cost of the edits and of reading what they leave, per call until the window is full again or
+    the expected end.
+    """
     after = _after(edits, state)
     until_full = (limit - after) / rest.growth if rest.growth > 0 else inf
     calls = max(1.0, min(max(rest.so_far, DEFAULT_CALLS), until_full))

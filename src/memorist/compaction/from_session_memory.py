@@ -1,7 +1,9 @@
-"""Session memory compaction: the session's notes stand for the older conversation, and no model is called (CP-9, CP-10). Pure.
+"""Session memory compaction: the session's notes replace the older conversation, without calling a
+model (CP-9, CP-10). Pure.
 
-Source: claude-code.md section 6.8. Two differences, both on purpose: a step back that would pass the upper limit is not taken (there it is taken
-and then counted), and a history whose notes are older than the last compaction is left to a full one, since notes and summary would both miss a part.
+Source: claude-code.md section 6.8. Two deliberate differences: a step back that would exceed the
+upper limit is not taken (there it is taken and then counted), and a history whose notes are older
+than the last compaction is left to a full one, since notes and summary would both miss a part.
 """
 
 from __future__ import annotations
@@ -25,22 +27,23 @@ from memorist.session_memory.sections import bodies, is_empty
 
 
 class Notes(Struct, frozen=True, kw_only=True):
-    """The session's notes as they are on disk."""
+    """The session's notes as stored on disk."""
 
     text: str
     path: str
     template: str
     last_summarised: str | None
-    """Id of the newest message that the notes cover; None when that is not known (a session that was taken up again)."""
+    """Id of the newest message the notes cover; None when unknown (a resumed session)."""
     section_tokens: int = 2_000
-    """The most of one section that is shown."""
+    """Most tokens of one section that are shown."""
 
 
 def keep_index(held: Conversation, last_summarised: str | None, settings: CompactionSettings) -> int | Unchanged:
-    """Index of the first message that stays as it is; the number of messages when none does.
+    """Index of the first message to keep unchanged; the number of messages when none is kept.
 
-    Starts right after the last summarised message (at the end, when that is unset) and goes back until there are 10,000 tokens and 5 messages with
-    text, never past 40,000 and never past the last summary. A cut parts neither a pair nor a reply.
+    Starts right after the last summarized message (at the end, when that is unset) and moves back
+    until there are 10,000 tokens and 5 messages with text, never beyond 40,000 and never beyond the
+    last summary. The cut splits neither a call from its result nor a reply.
     """
     messages = held.messages
     floor = last_summary(messages) + 1
@@ -74,13 +77,14 @@ def _expanded(held: Conversation, starts: Sequence[int], settings: CompactionSet
 
 
 def has_text(message: Message) -> bool:
-    """Whether a message counts as one with text."""
+    """Whether a message contains non-blank text."""
     return any(isinstance(block, Text) and block.text.strip() for block in message.blocks)
 
 
 def shown_notes(notes: Notes, texts: Texts) -> str:
-    """The notes as they stand in the conversation: sections that say something, without the template's italic lines, each cut at a line end to its
-    limit; with the path of the whole when one was cut.
+    """Render the notes for the conversation: non-empty sections without the template's italic
+    lines, each cut at a line end to its limit, with the path of the full notes when a section was
+    cut.
     """
     found = bodies(notes.text, notes.template)
     sections = [(f"# {title}\n", body) for title, body in found.items() if body.strip()] or [("", notes.text.strip())]
@@ -91,9 +95,11 @@ def shown_notes(notes: Notes, texts: Texts) -> str:
 
 
 def compact(held: Conversation, notes: Notes, terms: Terms) -> Outcome:
-    """The history that the notes make of the conversation. A result that reaches the limit is Unchanged, and full compaction follows.
+    """Rewrite the conversation with the notes. A result that reaches the limit is
+    `UnchangedHistory`, and full compaction follows.
 
-    Of what could come back only the plan, tasks, background work and announcements do: the notes name the files, and the newest are in view.
+    Of the restorable content only the plan, tasks, background work and announcements are restored:
+    the notes name the files, and the newest are in view.
     """
     if is_empty(notes.text, notes.template):
         return Unchanged("The notes say nothing yet.")

@@ -1,7 +1,8 @@
-"""Full compaction: what the model is asked, and the history that its summary makes (CP-7, CP-16). Pure.
+"""Full compaction: the summary request, and the history built from the summary (CP-7, CP-16). Pure.
 
-Sources: claude-code.md sections 6.5 and 6.7. The model is asked for an analysis and nine sections; the sixth, the user's messages, is written
-here from the transcript, so that a summary can neither lose nor invent what the user said.
+Sources: claude-code.md sections 6.5 and 6.7. The model is asked for an analysis and nine sections;
+the sixth, the user's messages, is written here from the transcript, so that a summary can neither
+lose nor invent what the user said.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ IMAGE_MARK = "[image]"
 DOCUMENT_MARK = "[document]"
 
 SUMMARY_ID = "memorist-summary"
-"""Id of the message that stands for the earlier conversation."""
+"""Id of the message that replaces the earlier conversation."""
 
 SAID_SHARE = 8
-"""The user's words take at most one part in so many of the limit, so that a small window is not filled by them: 20,000 of 167,000 is such a part."""
+"""The user's texts take at most one part in so many of the limit, so that they do not fill a small
+window: 20,000 of 167,000 is such a part.
+"""
 
 
 DROPPED_SHOWN = 80
@@ -37,14 +40,18 @@ DROPPED_SHOWN = 80
 
 
 class FullRequest(Struct, frozen=True):
-    """What a summary is asked with: the history, and the user message after it. Sent to a fork, only the text is added to the parent's request."""
+    """The request for a summary: the history, and the user message after it. A fork sends only the
+    text in addition to the parent's request.
+    """
 
     messages: tuple[Message, ...]
     text: str
 
 
 def full_request(held: Conversation, texts: Texts, instructions: str = "") -> FullRequest:
-    """The history from the last summary on, with images and documents as short marks and without what a compaction had brought back."""
+    """The history from the last summary on, with placeholders for images and documents, and without
+    items that an earlier compaction restored.
+    """
     start = max(0, last_summary(held.messages))
     kept = tuple(_without_media(message) for message in held.messages[start:] if not is_restored(message))
     added = render(texts.full_instructions, {"instructions": instructions.strip()}, strict=True) if instructions.strip() else ""
@@ -52,7 +59,9 @@ def full_request(held: Conversation, texts: Texts, instructions: str = "") -> Fu
 
 
 def is_restored(message: Message) -> bool:
-    """Whether a message was put in by an earlier compaction, or beside the conversation, and will be made anew."""
+    """Whether a message was inserted by an earlier compaction, or beside the conversation, and will
+    be rebuilt.
+    """
     return message.origin is Origin.INJECTED and (message.text.startswith(RESTORED_LEAD) or message.id.startswith(SHOWN_ANEW))
 
 
@@ -80,8 +89,8 @@ def _marked(block: Block) -> Block:
 
 
 def kept_start(messages: Sequence[Message]) -> int:
-    """Index of the first message that a full compaction keeps: what the user has just said and nobody has answered, and a reply that waits for a
-    tool's result; the number of messages when there is neither.
+    """Index of the first message that a full compaction keeps: unanswered user messages at the end,
+    and a reply that waits for a tool result; the number of messages when there is neither.
     """
     start = len(messages)
     for index in range(len(messages) - 1, -1, -1):
@@ -94,7 +103,9 @@ def kept_start(messages: Sequence[Message]) -> int:
 
 
 def said_text(held: Conversation, start: int, tokens: int, texts: Texts) -> str:
-    """The user's messages of the whole session but those that are kept from `start` on, newest first within `tokens`; empty when there are none."""
+    """Render the user's messages of the whole session except those kept from `start` on, newest
+    first within `tokens`; empty when there are none.
+    """
     kept = sum(1 for message in held.messages[start:] if typed(message))
     older = held.said[: len(held.said) - kept] if kept else held.said
     chosen = newest_within(older, tokens, held.factor)
@@ -105,33 +116,38 @@ def said_text(held: Conversation, start: int, tokens: int, texts: Texts) -> str:
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """What every way with a summary needs beside the conversation and the summary."""
+    """Options and inputs shared by all strategies that write a summary."""
 
     texts: Texts
     settings: CompactionSettings
     limit: int
-    """Tokens that the new history has to stay under: the auto threshold less the fixed prefix (system prompt and tools)."""
+    """Tokens the new history must stay below: the auto threshold less the fixed prefix (system
+    prompt and tools).
+    """
     facts: Facts = Facts()
-    """What could come back."""
+    """Content that can be restored."""
     automatic: bool = True
-    """False when a person asked; then nobody is told to go on."""
+    """False when the user asked for the compaction; then the model is not told to go on."""
 
 
 class Part(Struct, frozen=True):
-    """What takes the place of the older conversation: the way's name, its text, and the index of the first message that is kept."""
+    """What replaces the older conversation: the strategy, its text, and the index of the first
+    message kept.
+    """
 
     strategy: str
     text: str
     start: int
     stand_in: str = "summary"
-    """What it is, in a word."""
+    """What the replacement is, in one word."""
 
 
 def assemble(held: Conversation, part: Part, terms: Terms) -> Outcome:
-    """The new history: the summary, the kept messages, what is brought back. The boundary is a record of the transcript, and no message.
+    """Build the new history: the summary, the kept messages, the restored items. The boundary is a
+    transcript record, not a message.
 
-    What is brought back gives way, last first, where the limit would be passed. Unchanged when even then the result is not under the limit, or not
-    smaller than what it replaces (CP-14).
+    Restored items are dropped, last first, where the limit would be exceeded. `UnchangedHistory`
+    when even then the result is not below the limit, or not smaller than what it replaces (CP-14).
     """
     kept, texts = held.messages[part.start :], terms.texts
     words = said_text(held, part.start, min(terms.settings.inline_user_tokens, terms.limit // SAID_SHARE), texts)
@@ -172,7 +188,7 @@ def _fitting(back: Sequence[Back], room: int) -> tuple[Back, ...]:
 
 
 def compact(held: Conversation, summary: str, terms: Terms) -> Outcome:
-    """The history that a summary (as `read_summary` gives it) makes of the conversation."""
+    """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
     clean = checked(summary, held.said, (terms.texts.full,))
     if not clean.text:
         return Unchanged("Nothing of the summary could be believed.")
@@ -182,7 +198,7 @@ def compact(held: Conversation, summary: str, terms: Terms) -> Outcome:
 
 
 def with_dropped(outcome: Outcome, lines: Sequence[str]) -> Outcome:
-    """The outcome with a record of each line that a summary had to give up."""
+    """The result with a record of each line that the summary check dropped."""
     if isinstance(outcome, Unchanged) or not lines:
         return outcome
     why = "neither the user's words nor a fact"
@@ -191,5 +207,5 @@ def with_dropped(outcome: Outcome, lines: Sequence[str]) -> Outcome:
 
 
 def transcript_remark(held: Conversation, texts: Texts) -> str:
-    """Where the full transcript is, as a further line; empty where there is none."""
+    """A line with the path of the full transcript; empty where there is none."""
     return "\n" + render(texts.transcript, {"path": held.transcript}, strict=True) if held.transcript else ""

@@ -1,4 +1,5 @@
-"""API rounds: one reply of the model and what followed it, up to the next reply. What is dropped when a request is too long (CP-7). Pure.
+"""API rounds: one model reply and what followed it, up to the next reply. The unit that is dropped
+when a request is too long (CP-7). Pure.
 
 Source: claude-code.md section 6.5 step 6.
 """
@@ -16,11 +17,13 @@ from memorist.core.messages import Message, Origin, Text
 from memorist.core.pairing import safe_starts, starts_reply
 
 MARKER_ID = "memorist-cut"
-"""Id of the message that says that the earliest part was left out."""
+"""Id of the message that marks the dropped beginning."""
 
 
 def rounds(messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
-    """The rounds as (start, end). What stands before the first reply is a round as well; a record of the same reply begins no new one."""
+    """The rounds as (start, end). What precedes the first reply is a round as well; a further
+    record of the same reply starts no new one.
+    """
     if not messages:
         return ()
     starts = [0]
@@ -35,7 +38,9 @@ def rounds(messages: Sequence[Message]) -> tuple[tuple[int, int], ...]:
 
 
 class Shortened(Struct, frozen=True):
-    """A history without its oldest rounds: what to send, its sizes, and how many messages went."""
+    """A history without its oldest rounds: the messages to send, their sizes, and the number
+    dropped.
+    """
 
     messages: tuple[Message, ...]
     sizes: tuple[int, ...]
@@ -45,10 +50,12 @@ class Shortened(Struct, frozen=True):
 def drop_oldest(
     messages: Sequence[Message], sizes: Sequence[int], *, excess: int | None, marker: str, share: float = 0.2
 ) -> Shortened | Unchanged:
-    """Drop the oldest rounds until `excess` tokens are gone; `share` of the rounds, at least one, when the excess is not known.
+    """Drop the oldest rounds until `excess` tokens are gone; `share` of the rounds, at least one,
+    when the excess is unknown.
 
-    At least one round stays. Pairs and replies stay whole. When the rest begins with the assistant, a user message with the text `marker` is
-    put first; such a message of an earlier try is taken away before. Unchanged when fewer than two rounds can be told apart.
+    At least one round stays. Pairs and replies stay whole. When the rest begins with the assistant,
+    a user message with the text `marker` is put first; such a message of an earlier attempt is
+    removed before. `UnchangedHistory` when fewer than two rounds can be separated.
     """
     if messages and messages[0].id == MARKER_ID:
         messages, sizes = messages[1:], sizes[1:]

@@ -1,7 +1,8 @@
-"""Inline compaction: the user's newest messages, then a hand-over as a user message, last (CP-11, CP-12). Pure.
+"""Inline compaction: the user's newest messages, followed by a hand-over as the last user message
+(CP-11, CP-12). Pure.
 
-Source: codex.md section 2.4. Differences on purpose: an empty hand-over is no hand-over (there an older reply would be used), and nothing is done while a
-tool call waits for its result.
+Source: codex.md section 2.4. Deliberate differences: an empty hand-over is rejected (there an older
+reply would be used), and nothing is done while a tool call waits for its result.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from memorist.core.pairing import whole_from
 from memorist.core.tokens import estimate_message
 
 HAND_OVER_ID = "memorist-hand-over"
-"""Id of the message with the hand-over."""
+"""Id of the hand-over message."""
 
 
 def retained(messages: Sequence[Message], tokens: int, *, prefix: str, factor: float = 1.0) -> tuple[Message, ...]:
-    """The user's messages, newest first within `tokens`, in their order and text only. The first that does not fit is cut in the middle.
+    """The user's messages, newest first within `tokens`, in order and text only. The first that
+    does not fit is cut in the middle.
 
-    Earlier hand-overs, known by their origin or by `prefix`, are left out. A message that is whole and all text is the same object.
+    Earlier hand-overs, recognized by their origin or by `prefix`, are dropped. A message kept whole
+    that is all text is the same object.
     """
     lead = prefix.split("\n", 1)[0]
     own = [message for message in messages if typed(message) and not typed(message).startswith(lead)]
@@ -42,18 +45,22 @@ def _with_text(message: Message, text: str) -> Message:
 
 
 class HandOver(Struct, frozen=True, kw_only=True):
-    """What the previous model wrote, and whether the turn goes on."""
+    """What the previous model wrote, and the context to insert where the turn goes on."""
 
     summary: str
-    """As `read_summary` gives it."""
+    """As returned by `parse_summary`."""
     initial: Sequence[Message] = ()
-    """The full initial context, in the middle of a turn only. Else it comes with the next turn."""
+    """The full initial context, in the middle of a turn only; otherwise it comes with the next
+    turn.
+    """
 
 
 def compact(held: Conversation, over: HandOver, terms: Terms) -> Outcome:
-    """The history that a hand-over makes. The user's messages give way where the limit would be passed.
+    """Rewrite the conversation with a hand-over. The user's messages are shortened where the limit
+    would be exceeded.
 
-    In the middle of a turn the initial context stands before the last user message, else before the hand-over.
+    In the middle of a turn the initial context is inserted before the last user message, else
+    before the hand-over.
     """
     texts, limit = terms.texts, terms.limit
     if whole_from(held.messages, len(held.messages)) < len(held.messages):

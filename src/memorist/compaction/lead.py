@@ -1,4 +1,6 @@
-"""A history begins with a user message: the APIs demand it (claude-code.md section 6.5 step 6). Pure."""
+"""Ensure that a history begins with a user message: the APIs demand it (claude-code.md section 6.5
+step 6). Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ from memorist.core.tokens import estimate_message
 
 
 def lead_of(marker: str) -> Message:
-    """That user message."""
+    """The user message put first where the beginning was dropped."""
     return Message(id=MARKER_ID, role="user", blocks=(Text(marker),), origin=Origin.INJECTED)
 
 
 def led(made: Compacted, marker: str, factor: float = 1.0) -> Compacted:
-    """The new history with a user message in front that says that the beginning was left out, where it would begin with the assistant."""
+    """The history with a user message in front that says that the beginning was dropped, where it
+    would begin with the assistant.
+    """
     if not made.messages or made.messages[0].role != "assistant":
         return made
     lead = lead_of(marker)

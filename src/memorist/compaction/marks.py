@@ -1,9 +1,12 @@
-"""Where the cache breakpoints of an Anthropic request go (CP-18; claude-code.md sections 3.1 and 3.2). Pure.
+"""Choose the cache breakpoints of an Anthropic request (CP-18; claude-code.md sections 3.1 and
+3.2). Pure.
 
-One mark on the last system block (the tools stand before it and ride along), one on the last block of the last message that can carry one. A third
-stands at the end of what is unchanged since the last request, where so many blocks follow that the look-back from the last mark would not find
-what was written there: after a turn of many calls, and after every edit of the history, which else would lose all back to the system prompt.
-At most four in all. Marks that the host set stay where they are, as they are.
+One breakpoint goes on the last system block (which covers the tools before it), one on the last
+markable block of the last message. A third goes at the end of the part unchanged since the last
+request, where so many blocks follow that the look-back from the last breakpoint would miss what was
+written there: after a turn of many calls, and after every edit of the history, which otherwise
+would lose everything back to the system prompt. At most four in all. Breakpoints set by the host
+stay where and as they are.
 """
 
 from __future__ import annotations
@@ -21,10 +24,13 @@ from memorist.core.messages import JsonObject
 from memorist.core.tokens import BYTES_PER_TOKEN, family_factor
 
 MARKS = 4
-"""Breakpoints that a request may have; the automatic one (`cache_control` beside the messages) counts."""
+"""Breakpoints allowed per request; the automatic one (`cache_control` beside the messages) counts.
+"""
 
 STRIDE = 15
-"""Blocks after the unchanged beginning above which it gets a mark: the look-back is about 20 (claude-code.md section 3.1), with some to spare."""
+"""Blocks after the unchanged prefix above which it gets its own breakpoint: the look-back is about
+20 (claude-code.md section 3.1), with some margin.
+"""
 
 Lifetime = Literal["5m", "1h"]
 
@@ -39,7 +45,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Place(Struct, frozen=True, order=True):
-    """A block of the request in the order in which the cache sees them: 0 tools, 1 system, 2 messages; the entry; the block in it."""
+    """Position of a block in the order of the cache: part (0 tools, 1 system, 2 messages), entry,
+    block within it.
+    """
 
     part: int
     entry: int
@@ -48,7 +56,9 @@ class Place(Struct, frozen=True, order=True):
 
 @lru_cache(maxsize=64)
 def minimum_tokens(model: str) -> int:
-    """The shortest prefix that the provider caches for this model (claude-code.md section 3.1); 1,024 where no model is named there."""
+    """The shortest prefix that the provider caches for this model (claude-code.md section 3.1);
+    1,024 for models not listed there.
+    """
     lowered = model.lower()
     return next((minimum for pattern, minimum in _MINIMA if pattern.search(lowered)), _MINIMUM)
 
@@ -62,15 +72,19 @@ def mark(
     settled: bool = False,
     copied: Callable[[list[Any]], list[Any]] = list,
 ) -> JsonObject:
-    """The request with its cache breakpoints; `body` and everything in it stay as they are, and unchanged entries are shared.
+    """The request with its cache breakpoints; `body` and everything in it stay unmodified, and
+    unchanged entries are shared.
 
-    `same` is the number of entries at the start of `messages` that stand as in the request before this one (0 for the first): all that it had where
-    the history only grew, fewer where something in it was edited. The first `bare` entries are known to carry none of the host's marks, and are
-    not looked through again. `settled` says that a mark stood at the end of the unchanged beginning: what is as long is not measured again. `copied`
-    gives the list of messages to put marks into, for a caller that has a copy already.
+    `unchanged_entries` is the number of entries at the start of `messages` that equal those of the
+    previous request (0 for the first): all of its entries where the history only grew, fewer where
+    something in it was edited. The first `unmarked_entries` entries are known to carry none of the
+    host's breakpoints, and are not scanned again. `known_cacheable` says that the end of the
+    unchanged prefix already had a breakpoint: its length is not measured again. `copy_list` copies
+    the list of messages that breakpoints are put into, for a caller that already has a copy.
 
-    A mark is left out where the prefix is shorter than the model caches, where a block cannot carry one (reasoning, empty text), where four are there
-    already, and where its lifetime would break the order of the host's own (longer before shorter).
+    A breakpoint is omitted where the prefix is shorter than the model caches, where a block cannot
+    carry one (reasoning, empty text), where four are present already, and where its lifetime would
+    break the order of the host's own (longer before shorter).
     """
     host = host_marks(body, bare)
     automatic = isinstance(body.get("cache_control"), dict)
@@ -86,7 +100,7 @@ def mark(
 
 
 def _wanted(body: JsonObject, same: int, *, automatic: bool) -> list[Place]:
-    """The places for marks, most useful first."""
+    """The candidate positions, most useful first."""
     wanted: list[Place] = []
     messages = _list(body.get("messages"))
     last = None if automatic else _last_markable(messages)
@@ -109,7 +123,7 @@ def _list(value: object) -> Sequence[object]:
 
 
 def _content(message: object) -> Sequence[object]:
-    """The blocks of a message; a text counts as one block."""
+    """The blocks of a message; a string counts as one block."""
     content = message.get("content") if isinstance(message, dict) else None
     return ({"type": "text", "text": content},) if isinstance(content, str) else _list(content)
 
@@ -130,7 +144,9 @@ def _last_markable(messages: Sequence[object], end: int | None = None) -> Place 
 
 
 def _between(messages: Sequence[object], same: int) -> Place | None:
-    """The end of the unchanged beginning, where so much follows that the look-back from the last mark would not find what was written there."""
+    """The end of the unchanged prefix, where so many blocks follow that the look-back from the last
+    breakpoint would miss it.
+    """
     if not 0 < same < len(messages):
         return None
     blocks = 0
@@ -142,7 +158,9 @@ def _between(messages: Sequence[object], same: int) -> Place | None:
 
 
 def host_marks(body: JsonObject, start: int = 0) -> Mapping[Place, str]:
-    """Every mark in the body, also one inside a tool result, with its lifetime; of the messages those from `start` on."""
+    """Every breakpoint in the body, including those inside a tool result, with its lifetime; of the
+    messages those from `start` on.
+    """
     found: dict[Place, str] = {}
     for part, key in enumerate(("tools", "system")):
         for index, block in enumerate(_list(body.get(key))):
@@ -171,7 +189,9 @@ def _lifetime(block: object) -> str | None:
 
 
 def _fitting(place: Place, host: Mapping[Place, str], asked: Lifetime) -> Lifetime | None:
-    """The lifetime with which a mark here keeps the order of the host's marks; None where none does."""
+    """The lifetime with which a breakpoint here keeps the order of the host's breakpoints; None
+    where none does.
+    """
     long_after = any(lifetime == "1h" and other > place for other, lifetime in host.items())
     short_before = any(lifetime != "1h" and other < place for other, lifetime in host.items())
     if long_after:
@@ -180,7 +200,7 @@ def _fitting(place: Place, host: Mapping[Place, str], asked: Lifetime) -> Lifeti
 
 
 def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
-    """Tools, system blocks and messages up to and including the place's entry."""
+    """Tools, system blocks and messages up to and including the entry of the position."""
     system = body.get("system")
     parts = (_list(body.get("tools")), [system] if isinstance(system, str) else _list(system), _list(body.get("messages")))
     for part, entries in enumerate(parts[: place.part + 1]):
@@ -189,7 +209,9 @@ def _prefix(body: JsonObject, place: Place) -> Iterator[object]:
 
 
 def _reaches(body: JsonObject, place: Place) -> bool:
-    """Whether the prefix up to this place is as long as the model caches; counted only until it is, and only encoded where the texts alone do not tell."""
+    """Whether the prefix up to this position is as long as the model caches; counted only until it
+    is, and encoded only where the texts alone are too short to tell.
+    """
     model = str(body.get("model", ""))
     needed = minimum_tokens(model) * BYTES_PER_TOKEN / family_factor(model)
     size = 0
@@ -201,7 +223,7 @@ def _reaches(body: JsonObject, place: Place) -> bool:
 
 
 def _text_length(entry: object) -> int:
-    """Characters of an entry's texts: its encoded form has at least as many bytes."""
+    """Characters of an entry's texts: a lower bound of the bytes of its encoded form."""
     if isinstance(entry, dict):
         entry = entry.get("content", entry.get("text"))
     if isinstance(entry, str):
@@ -215,7 +237,9 @@ def _text_length(entry: object) -> int:
 
 
 def _with_marks(body: JsonObject, marks: Mapping[Place, Lifetime], copied: Callable[[list[Any]], list[Any]]) -> JsonObject:
-    """The body with more marks on system blocks and messages' blocks. Each list is copied once: the history may be long."""
+    """The body with breakpoints added to system blocks and message blocks. Each list is copied
+    once: the history may be long.
+    """
     marked = dict(body)
     for place, ttl in marks.items():
         control: JsonObject = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}

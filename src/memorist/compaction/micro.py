@@ -1,7 +1,8 @@
 """Microcompact: old tool results lose their content, nothing else changes (CP-5, CP-6). Pure.
 
-Sources: claude-code.md sections 5.3 to 5.5 and 13.1. By time, the messages themselves are changed: after an hour the provider's cache is cold, so
-rewriting costs nothing more. Before that the messages stay, and the provider is told what to clear.
+Sources: claude-code.md sections 5.3 to 5.5 and 13.1. By time, the messages themselves are changed:
+after an hour the provider's cache is cold, so rewriting costs nothing more. Before that the
+messages stay, and the provider is told what to clear.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ COMPACTABLE = frozenset(
         "view", "create_file", "write_file", "str_replace", "str_replace_based_edit_tool",
     }
 )  # fmt: skip
-"""Tools whose old results may go, in lower case: what they said can be had again, or is in the files. Agents and MCP tools are not among them."""
+"""Tools whose old results may be cleared, in lower case: their output can be obtained again, or is
+in the files. Agents and MCP tools are not among them.
+"""
 
 CLEARED = "[old tool result cleared; it can be fetched back by its id]"
-"""The fixed text in place of a cleared result, and what tells that it was cleared before."""
+"""The fixed text that replaces a cleared result; also identifies results cleared before."""
 
 _CLEARED_BY_OTHERS = "[Old tool result content cleared]"
-"""What Claude Code writes there (claude-code.md section 5.3); seen in resumed sessions."""
+"""The text Claude Code writes there (claude-code.md section 5.3); seen in resumed sessions."""
 
 
 def is_compactable(tool: str) -> bool:
@@ -45,8 +48,9 @@ def is_compactable(tool: str) -> bool:
 
 
 def old_results(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
-    """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Uses that wait for a result do not count, nor those whose result
-    the model has not seen yet: those that came after its last reply.
+    """Ids of the compactable uses, oldest first, without the newest `keep` (at least 1). Excludes
+    uses that wait for a result and those whose result arrived after the model's last reply, which
+    it has not seen yet.
     """
     answered = {result.tool_use_id for message in messages for result in message.tool_results}
     ids = [use.id for message in messages for use in message.tool_uses if is_compactable(use.name) and use.id in answered]
@@ -58,9 +62,11 @@ def old_results(messages: Sequence[Message], keep: int) -> tuple[str, ...]:
 def by_time(
     messages: Sequence[Message], *, now: float, last_reply: float | None = None, settings: CompactionSettings, factor: float = 1.0
 ) -> Outcome:
-    """Clear all but the newest results when the last reply is an hour old. Times are seconds since the epoch.
+    """Clear all but the newest results when the last reply is an hour old. Times are seconds since
+    the epoch.
 
-    `last_reply` is its time where the messages do not carry one. Unchanged before the hour, without a reply, or when nothing would be saved.
+    `last_reply` is its time where the messages carry none. `UnchangedHistory` before the hour,
+    without a reply, or when nothing would be saved.
     """
     found = last_reply if last_reply is not None else _last_reply(messages)
     if found is None or not math.isfinite(found) or not math.isfinite(now):
@@ -76,9 +82,10 @@ def _last_reply(messages: Sequence[Message]) -> float | None:
 
 
 def clear(messages: Sequence[Message], ids: Sequence[str], *, factor: float = 1.0, sizes: Sequence[int] | None = None) -> Outcome:
-    """Put the fixed text in place of these results. Those that are cleared already, or no longer than the text, stay as they are.
+    """Replace these results by the fixed text. Results already cleared, or no longer than the text,
+    stay as they are.
 
-    `sizes` are the messages' estimated tokens, where they are known.
+    `sizes` are the messages' estimated tokens, where known.
     """
     wanted = set(ids)
     cut: list[Cut] = []
@@ -116,35 +123,41 @@ def _saving(result: ToolResult, factor: float) -> int:
 
 
 class Pinned(Struct, frozen=True, kw_only=True):
-    """What the provider was told to clear in this session. Every later request says the same, so that its cache stays whole."""
+    """The results the provider was told to clear in this session. Every later request repeats them,
+    so that the provider's cache stays valid.
+    """
 
     ids: tuple[str, ...] = ()
     """Uses whose results are cleared, oldest first."""
     waiting: tuple[str, ...] = ()
-    """Those that no reply has confirmed yet."""
+    """Uses whose clearing no reply has confirmed yet."""
     tokens: int = 0
-    """Tokens that the provider had cleared in all, as of its last word."""
+    """Total tokens cleared by the provider, as last reported."""
 
 
 class MicroBoundary(Struct, frozen=True):
-    """The provider confirmed that these results are gone from its view, and how many tokens that frees. To be written to the transcript."""
+    """The provider confirmed that these results were cleared, and how many tokens that frees.
+    Written to the transcript.
+    """
 
     ids: tuple[str, ...]
     tokens: int
 
 
 def pin(pinned: Pinned, messages: Sequence[Message], keep: int) -> Pinned:
-    """Add the results that are old by now. The same value when there is none."""
+    """Add the results that are old by now. Returns the same object when there are none."""
     known = set(pinned.ids)
     new = tuple(name for name in old_results(messages, keep) if name not in known)
     return replace(pinned, ids=pinned.ids + new, waiting=pinned.waiting + new) if new else pinned
 
 
 def clearing_edit(pinned: Pinned, messages: Sequence[Message]) -> JsonObject | None:
-    """The edit that makes Anthropic clear the pinned results and no newer one; None when there is nothing to clear.
+    """The edit that makes Anthropic clear the pinned results and no newer one; None when there is
+    nothing to clear.
 
-    The API keeps the newest uses by number. So the number is counted anew for each request, from the use after the newest pinned one to the end,
-    tools that are never cleared included: were those not counted by the API, it would keep more, never clear more.
+    The API keeps a number of newest uses. That number is recounted for each request, from the use
+    after the newest pinned one to the end, including tools that are never cleared: if the API did
+    not count those, it would keep more, never clear more.
     """
     uses = [use for message in messages for use in message.tool_uses]
     known = set(pinned.ids)
@@ -162,14 +175,18 @@ def clearing_edit(pinned: Pinned, messages: Sequence[Message]) -> JsonObject | N
 
 
 def cached(body: JsonObject, pinned: Pinned, messages: Sequence[Message]) -> Change:
-    """The Anthropic request that tells what to clear; the request itself when there is nothing, or when the host clears on its own."""
+    """The Anthropic request with the clearing edit; unchanged when there is nothing to clear, or
+    when the host clears on its own.
+    """
     edit = clearing_edit(pinned, messages)
     changed = body if edit is None else with_edit(body, edit)
     return Change(changed, (EDITING_BETA,) if changed is not body else ())
 
 
 def confirmed(pinned: Pinned, reply: JsonObject) -> tuple[Pinned, MicroBoundary | None]:
-    """Take a reply to a request made by `cached`. The boundary is there only when the reply says that more was cleared than before."""
+    """Process the reply to a request made by `add_clearing_edit`. The boundary is present only when
+    the reply reports more cleared tokens than before.
+    """
     total = sum(edit.tokens for edit in applied_edits(reply) if edit.kind == CLEAR_EDIT)
     if total <= pinned.tokens or not pinned.waiting:
         return pinned, None
@@ -177,7 +194,9 @@ def confirmed(pinned: Pinned, reply: JsonObject) -> tuple[Pinned, MicroBoundary 
 
 
 def forget(pinned: Pinned, messages: Sequence[Message]) -> Pinned:
-    """The pins that still have an object after the history was replaced or cleared by time; the provider's total begins anew."""
+    """Keep the pins that still refer to a result after the history was replaced or cleared by time;
+    the provider's total restarts at 0.
+    """
     present = {use.id for message in messages for use in message.tool_uses}
     cleared = {
         result.tool_use_id for message in messages for result in message.tool_results if result.text in {CLEARED, _CLEARED_BY_OTHERS}

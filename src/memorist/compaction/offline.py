@@ -1,4 +1,6 @@
-"""Compact a recorded conversation without a model, by any of the ways; for the command line and the benchmarks. Pure."""
+"""Compact a recorded conversation without a model, with any strategy; for the command line and the
+benchmarks. Pure.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +27,27 @@ from memorist.session_memory.sections import merge_structural
 from memorist.session_memory.structural import NotesBudget, render
 
 ORDER: tuple[Strategy, ...] = ("micro", "session-memory", "structural")
-"""What `auto` tries, the least lossy first, until the conversation is within its budget."""
+"""Strategies that `auto` tries, the least lossy first, until the conversation fits its budget."""
 
 
 class Offline(Struct, frozen=True, kw_only=True):
-    """How to compact."""
+    """Options of an offline compaction."""
 
     budget: int
-    """Tokens that the new history may have."""
+    """Most tokens of the new history."""
     texts: Texts
     template: str
-    """Of the notes."""
+    """Template of the notes."""
     settings: CompactionSettings
     source: str = ""
-    """Path of the full transcript, for the way back."""
+    """Path of the full transcript, for reference in the result."""
     summary: str = ""
-    """What a model wrote; empty takes the notes in its place."""
+    """A model's summary; empty uses the structural notes instead."""
     factor: float = 1.0
 
 
 def compact(recorded: Recorded, strategy: Strategy, how: Offline) -> Outcome:
-    """The new history, or why it stays as it is."""
+    """The new history, or the reason why it is unchanged."""
     held = conversation(
         recorded.messages, said=[words for words in map(typed, recorded.everything) if words], transcript=how.source, factor=how.factor
     )
@@ -69,7 +71,7 @@ def _by(strategy: Strategy, recorded: Recorded, held: Conversation, how: Offline
 
 
 def _rest_by(strategy: Strategy, recorded: Recorded, apart: Parted, how: Offline) -> Outcome:
-    """The history that takes the place of what does not stand in front."""
+    """Rewrite the part behind the preamble with the strategy."""
     cwd = recorded.head.cwd if recorded.head else ""
     held, budget = apart.rest, apart.limit - 1
     terms = Terms(texts=how.texts, settings=how.settings, limit=apart.limit, automatic=False)
@@ -88,7 +90,7 @@ def _rest_by(strategy: Strategy, recorded: Recorded, apart: Parted, how: Offline
 
 
 def notes_of(recorded: Recorded, how: Offline) -> str:
-    """The structural notes of everything that was said so far."""
+    """The structural notes of everything said so far."""
     head = recorded.head
     ledger = Ledger(head.cwd if head else "", title=head.title if head else "", branch=head.branch if head else "")
     for message in recorded.everything:
@@ -97,5 +99,5 @@ def notes_of(recorded: Recorded, how: Offline) -> str:
 
 
 def factor_of(messages: Sequence[Message]) -> float:
-    """Tokens of the newest model that is named, for one estimated token."""
+    """Tokens per estimated token for the newest model named in the messages."""
     return family_factor(next((message.model for message in reversed(messages) if message.model), "") or "")

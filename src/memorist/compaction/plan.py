@@ -1,7 +1,9 @@
-"""What is done to the conversation at one request, in order, and when nothing more is tried (CP-3, CP-14, CP-15). Pure.
+"""The compaction plan of one request: which steps in which order, and when to stop trying (CP-3,
+CP-14, CP-15). Pure.
 
-Sources: claude-code.md sections 5 (order), 6.2 to 6.4 (when, breakers, order of ways). `decide` names the steps; the caller takes them one after
-another, ends the search for a way at the first that makes the history smaller, and tells the breakers what came of it.
+Sources: claude-code.md sections 5 (order), 6.2 to 6.4 (conditions, breakers, order of strategies).
+`plan_compaction` names the steps; the caller takes them in order, stops at the first attempt that
+makes the history smaller, and records the outcome in the circuit breaker.
 """
 
 from __future__ import annotations
@@ -16,40 +18,46 @@ from memorist.compaction.settings import CompactionSettings
 from memorist.compaction.thresholds import Thresholds
 
 OWN_LABELS = frozenset({"session_memory", "compact"})
-"""Calls that never compact themselves: notes and compaction (claude-code.md section 6.2). What they do begins with one of these words."""
+"""Requests that never trigger compaction: notes and compaction itself (claude-code.md section 6.2).
+Their labels begin with one of these words.
+"""
 
 AT_ONCE = 3
-"""The window is full "again at once" when it is so within this many replies of a compaction."""
+"""The window counts as refilled at once when it is full within so many replies of a compaction."""
 
 NEARLY_FULL = 0.9
-"""Where system prompt and tools take this share of the auto threshold, what a compaction leaves (a summary, the newest messages) has no room."""
+"""Where system prompt and tools take this share of the auto threshold, the result of a compaction
+(a summary, the newest messages) has no room.
+"""
 
 
 class Breakers(Struct, frozen=True, kw_only=True):
-    """What went wrong with compaction in this session so far. A value: each change makes a new one."""
+    """Failures of compaction in this session so far. Immutable: each change makes a new value."""
 
     failures: int = 0
-    """Compactions in a row that came to nothing."""
+    """Consecutive failed compactions."""
     model_failures: int = 0
-    """Compactions in a row for which a model was asked in vain, whatever helped then."""
+    """Consecutive compactions in which the model call failed, even where another strategy
+    succeeded.
+    """
     refills: int = 0
-    """Compactions in a row that were due again at once."""
+    """Consecutive compactions after which the window was full again at once."""
     replies_since: int | None = None
     """Replies since the last compaction; None before the first."""
 
     @property
     def refilled(self) -> bool:
-        """Whether a compaction that is due now would follow on the last one at once."""
+        """Whether a compaction that is due now would follow the last one at once."""
         return self.replies_since is not None and self.replies_since <= AT_ONCE
 
 
 def replied(breakers: Breakers) -> Breakers:
-    """The model has answered."""
+    """Record a reply of the model."""
     return breakers if breakers.replies_since is None else replace(breakers, replies_since=breakers.replies_since + 1)
 
 
 def compacted(breakers: Breakers, *, model_failed: bool = False) -> Breakers:
-    """A compaction succeeded; `model_failed` when a model had been asked for it in vain."""
+    """Record a successful compaction; `model_failed` when a model call for it had failed."""
     return Breakers(
         refills=breakers.refills + 1 if breakers.refilled else 0,
         replies_since=0,
@@ -58,7 +66,8 @@ def compacted(breakers: Breakers, *, model_failed: bool = False) -> Breakers:
 
 
 def failed(breakers: Breakers, *, model_failed: bool = False) -> Breakers:
-    """A compaction came to nothing. A user's interruption is not a failure and is not told."""
+    """Record a failed compaction. An interruption by the user is not a failure and is not recorded.
+    """
     return replace(
         breakers, failures=breakers.failures + 1, model_failures=breakers.model_failures + 1 if model_failed else breakers.model_failures
     )
@@ -78,27 +87,28 @@ class Micro(Struct, frozen=True):
 
 
 class Way(Struct, frozen=True):
-    """Try to make the conversation smaller so; the first way that succeeds ends the search."""
+    """Try to shrink the conversation with this strategy; the first success ends the search."""
 
     strategy: Literal["provider", "session-memory", "full", "inline", "structural", "tail", "micro"]
     why: str
 
 
 class Stop(Struct, frozen=True):
-    """Compaction is due and is not tried; the sentence is for the person."""
+    """Compaction is due but not attempted; `why` is a sentence for the user."""
 
     why: str
 
 
 class Guard(Struct, frozen=True):
-    """After the other steps: hold the request back if the context is still at `limit` tokens or more."""
+    """After the other steps: reject the request if the context is still at `limit` tokens or more.
+    """
 
     limit: int
     why: str
 
 
 class Leave(Struct, frozen=True):
-    """Nothing at all is done to this request."""
+    """This request is left untouched."""
 
     why: str
 
@@ -107,33 +117,36 @@ Step = Offload | Micro | Way | Stop | Guard | Leave
 
 
 class Situation(Struct, frozen=True, kw_only=True):
-    """What is known when a request is about to be sent."""
+    """The state of the window when a request is about to be sent."""
 
     used: int
-    """Tokens of context, by usage and estimate."""
+    """Tokens of context, from usage and estimate."""
     freed: int = 0
-    """Tokens that the tool result budget and microcompact free; `used` still holds them."""
+    """Tokens freed by the tool result budget and microcompact; still included in `used`."""
     prefix: int = 0
-    """Tokens of system prompt and tools, which no compaction can make smaller."""
+    """Tokens of system prompt and tools, which no compaction can shrink."""
     limits: Thresholds
     label: str = "request"
-    """What the request is for; `Request.label`."""
+    """Purpose of the request; `Request.label`."""
     manual: Strategy | None = None
-    """The way a person asked for, `auto` for the ordered plan; None when nobody asked."""
+    """The strategy the user asked for, `auto` for the ordered plan; None when the user did not ask.
+    """
     instructions: bool = False
-    """The person said what the summary should hold; notes cannot answer that."""
+    """The user said what the summary should hold; notes cannot honor that."""
     idle_minutes: float | None = None
-    """Since the last reply; None when there is none."""
+    """Minutes since the last reply; None when there is none."""
     has_notes: bool = False
     has_model: bool = False
     provider_compacts: bool = False
-    """The provider of this request can compact by itself."""
+    """The provider of this request can compact on its own."""
     provider_clears: bool = False
-    """The provider of this request can clear old results by itself."""
+    """The provider of this request can clear old results on its own."""
 
 
 def decide(now: Situation, breakers: Breakers, settings: CompactionSettings) -> tuple[Step, ...]:
-    """The steps for this request, in order: tool result budget, microcompact, the ways to compact, the guard (CP-3)."""
+    """The steps for this request, in order: tool result budget, microcompact, compaction attempts,
+    the guard (CP-3).
+    """
     if _is_own(now.label):
         return (Leave(f"A request for {now.label} is part of compaction or of the notes."),)
     if now.manual is not None:
@@ -219,5 +232,5 @@ def _help_is_elsewhere(now: Situation) -> Stop:
 
 
 def is_providers(step: Step) -> bool:
-    """Whether the provider compacts by itself."""
+    """Whether this attempt is the provider's own compaction."""
     return isinstance(step, Way) and step.strategy == "provider"

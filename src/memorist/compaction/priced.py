@@ -1,4 +1,6 @@
-"""Make the conversation smaller when that saves money: what could go now, offered to `economics.choose` (CP-18). Pure."""
+"""Find edits of the conversation that save money: what could be removed now, priced by
+`economics.choose_edits` (CP-18). Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +17,31 @@ from memorist.core.messages import Message, Origin
 from memorist.core.tokens import estimate_text
 
 CHUNKS = 8
-"""Groups of neighbouring results that are offered, one edit each; several may share one reset of the cache."""
+"""Groups of adjacent results offered as one edit each; several may share one cache reset."""
 
 AGAIN = 0.1
-"""Share of cleared results that the model will probably fetch again. `memorist bench cache` finds 0.32 for results that show a file's newest text and
-takes 0.02 for others; which is which is not known here."""
+"""Share of cleared results that the model will probably fetch again. `memorist bench cache` finds
+0.32 for results that show a file's newest text and assumes 0.02 for others; the two cannot be told
+apart here.
+"""
 
 FETCH_OUTPUT = 100
 """Output tokens of a call that fetches something again."""
 
 LEAST_SHARE = TALK_FROM
-"""Below this share of the auto threshold nothing is cleared for money: there is room, and what the model can see it need not fetch."""
+"""Below this share of the auto threshold nothing is cleared to save cost: there is room, and what
+the model still sees it need not fetch.
+"""
 
 
 class Money(Struct, frozen=True, kw_only=True):
-    """What the model costs and where the session stands."""
+    """The model's rates and the cost-relevant state of the session."""
 
     rates: Rates
     output: float
-    """US dollars of one token of output."""
+    """US dollars per output token."""
     cached: int
-    """Tokens of the last request that lie in the provider's cache while it is warm."""
+    """Tokens of the last request that are in the provider's cache while it is warm."""
     age_seconds: float
     ttl_seconds: float = 300.0
     calls: int
@@ -45,14 +51,17 @@ class Money(Struct, frozen=True, kw_only=True):
 
 
 class Talk(Struct, frozen=True):
-    """What the notes could take the place of: the messages before `start`, by `tokens` of notes."""
+    """History that notes could replace: the messages before `start`, replaced by `tokens` of notes.
+    """
 
     start: int
     tokens: int
 
 
 class Paying(Struct, frozen=True):
-    """What pays, and why: results to clear, and whether the notes are to take the place of older talk."""
+    """An edit that pays, and why: results to clear, and whether the notes should replace older
+    dialogue.
+    """
 
     ids: tuple[str, ...]
     verdict: Verdict
@@ -62,10 +71,12 @@ class Paying(Struct, frozen=True):
 def what_pays(
     held: Conversation, money: Money, *, used: int, limit: int, settings: CompactionSettings, talk: Talk | None = None
 ) -> Paying | None:
-    """The edits to make before this request because they save money; None when nothing pays.
+    """The edit to make before this request because it saves money; None when nothing pays.
 
-    `used` is the context's size, `limit` the auto threshold. What is freed counts over the expected rest of the session; what it costs is the cache that
-    is lost from the first changed message on, and what the model will fetch again. `talk` is offered where the notes can stand for older messages.
+    `used` is the context's size, `limit` the auto threshold. Freed tokens count over the expected
+    rest of the session; the cost is the cache that is lost from the first changed message on, plus
+    what the model will fetch again. `replaceable` is given where the notes can replace older
+    messages.
     """
     if used < limit * LEAST_SHARE:
         return None
@@ -99,7 +110,7 @@ def _state(money: Money, used: int) -> CacheState:
 
 
 def _talk(held: Conversation, talk: Talk, starts: Sequence[int], calls: Sequence[int], again: float) -> Iterator[Edit]:
-    """The notes in place of the messages before `talk.start`."""
+    """The edit that puts the notes in place of the messages before `replaceable.start`."""
     removed = starts[talk.start] - starts[0]
     if removed <= talk.tokens:
         return
@@ -117,7 +128,7 @@ def _talk(held: Conversation, talk: Talk, starts: Sequence[int], calls: Sequence
 
 
 def _chunks(messages: Sequence[Message], old: set[str], factor: float) -> list[list[tuple[int, str, int]]]:
-    """The results that may go, with their message's index and what each frees, in groups of neighbours."""
+    """The clearable results as (message index, id, tokens freed), in groups of neighbors."""
     least = estimate_text(CLEARED, factor)
     found = [
         (index, result.tool_use_id, size - least)
@@ -130,7 +141,7 @@ def _chunks(messages: Sequence[Message], old: set[str], factor: float) -> list[l
 
 
 def _calls_since(messages: Sequence[Message]) -> list[int]:
-    """For each message, the model's replies after it."""
+    """For each message, the number of the model's replies after it."""
     count, since, reply = 0, [0] * len(messages), None
     for index in range(len(messages) - 1, -1, -1):
         since[index] = count

@@ -1,7 +1,10 @@
-"""Compaction that a provider does itself, as changes of a request, and what its replies say of it (CP-6, CP-13). Pure.
+"""Compaction done by the provider: the request changes that enable it, and how to read its replies
+(CP-6, CP-13). Pure.
 
-Sources: claude-code.md section 13 and codex.md section 2.5; the shapes are those of the SDKs anthropic 2 (`BetaCompact20260112EditParam`,
-`BetaClearToolUses20250919EditParam`, `BetaCompactionBlock`) and openai 3 (`ResponseCompactParams`, `CompactedResponse`, `ContextManagement`).
+Sources: claude-code.md section 13 and codex.md section 2.5; the shapes are those of the SDKs
+anthropic 2 (`BetaCompact20260112EditParam`, `BetaClearToolUses20250919EditParam`,
+`BetaCompactionBlock`) and openai 3 (`ResponseCompactParams`, `CompactedResponse`,
+`ContextManagement`).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ EDITING_BETA = "context-management-2025-06-27"
 _THINKING_EDIT = "clear_thinking_20251015"
 
 LEAST_TRIGGER = 50_000
-"""Anthropic takes no smaller trigger for its compaction (claude-code.md section 13.2)."""
+"""Anthropic accepts no smaller trigger for its compaction (claude-code.md section 13.2)."""
 
 _COMPACT_KEYS = (
     "model", "input", "instructions", "previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
@@ -30,16 +33,18 @@ _COMPACT_KEYS = (
 
 
 class Change(Struct, frozen=True):
-    """A request as it is to be sent: its body, the beta names for its header, and another endpoint where the provider has one for this."""
+    """A request as it is to be sent: its body, the beta names for its header, and another endpoint
+    where the provider has one for this.
+    """
 
     body: JsonObject
     betas: tuple[str, ...] = ()
     path: str = ""
-    """Below the API's base URL; empty where the request goes where it would have gone."""
+    """Path below the API's base URL; empty where the endpoint is unchanged."""
 
 
 class Applied(Struct, frozen=True):
-    """An edit that the provider says it made."""
+    """An edit that the provider reports as applied."""
 
     kind: str
     tokens: int
@@ -47,20 +52,21 @@ class Applied(Struct, frozen=True):
 
 
 class ProviderSummary(Struct, frozen=True, kw_only=True):
-    """The provider's compaction: what has to be sent back instead of all that stood before it."""
+    """The provider's compaction: the item to send back in place of everything before it."""
 
     item: JsonObject
-    """The block or item, as it came. It goes back unchanged."""
+    """The block or item as received. It is sent back unchanged."""
     summary: str
-    """Empty where the provider keeps it to itself."""
+    """Empty where the provider does not reveal it."""
     paused: bool = False
     """The reply stopped after the compaction, so that messages can be added."""
 
 
 def with_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
-    """The Anthropic request with one more context edit. An edit of the same type that the host set stays, and ours is left out.
+    """The Anthropic request with one more context edit. If the host already set an edit of the same
+    type, the body is returned unchanged.
 
-    Thinking is cleared first, as the API demands; other edits keep their order.
+    Clearing of thinking comes first, as the API demands; other edits keep their order.
     """
     management = body.get("context_management")
     edits = _edits(management)
@@ -76,7 +82,9 @@ def _edits(management: object) -> list[JsonObject]:
 
 
 def anthropic_compaction(body: JsonObject, *, trigger: int, instructions: str = "", pause: bool = False) -> Change:
-    """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000). `instructions` replace its own prompt."""
+    """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000).
+    `instructions` replace its own prompt.
+    """
     edit: JsonObject = {"type": COMPACT_EDIT, "trigger": {"type": "input_tokens", "value": max(LEAST_TRIGGER, trigger)}}
     if instructions.strip():
         edit["instructions"] = instructions
@@ -86,7 +94,9 @@ def anthropic_compaction(body: JsonObject, *, trigger: int, instructions: str = 
 
 
 def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | Unusable | None:
-    """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed (its content is null)."""
+    """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed
+    (its content is null).
+    """
     block = _newest(reply.get("content"), "compaction")
     if block is None:
         return None
@@ -97,7 +107,9 @@ def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | Unusable |
 
 
 def iterations_usage(reply: JsonObject) -> Usage | None:
-    """Usage of all passes of an Anthropic reply: the usage at the top leaves out what compaction cost. None when the reply names no passes."""
+    """Total usage of all passes of an Anthropic reply: the top-level usage omits the cost of
+    compaction. None when the reply lists no passes.
+    """
     usage = reply.get("usage")
     passes = _objects(usage.get("iterations") if isinstance(usage, dict) else None)
     total = Usage()
@@ -119,7 +131,9 @@ def applied_edits(reply: JsonObject) -> tuple[Applied, ...]:
 
 
 def openai_compaction(body: JsonObject, *, threshold: int) -> Change:
-    """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold` tokens. What the host set itself stays."""
+    """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold`
+    tokens. A setting of the host's takes precedence.
+    """
     entries = body.get("context_management")
     if isinstance(entries, list) and any(isinstance(each, dict) and each.get("type") == "compaction" for each in entries):
         return Change(body)
@@ -128,14 +142,18 @@ def openai_compaction(body: JsonObject, *, threshold: int) -> Change:
 
 
 def openai_compact_request(body: JsonObject) -> Change:
-    """A Responses request as one to `/responses/compact`: only the keys that this endpoint takes."""
+    """Turn a Responses request into one for `/responses/compact`, with only the keys that this
+    endpoint accepts.
+    """
     return Change({key: body[key] for key in _COMPACT_KEYS if key in body}, path="/responses/compact")
 
 
 def read_openai_compaction(reply: JsonObject) -> ProviderSummary | Unusable | None:
-    """The compaction item in a Responses reply or in that of `/responses/compact`; None when an ordinary reply has none.
+    """The compaction item in a Responses reply or in that of `/responses/compact`; None when an
+    ordinary reply has none.
 
-    Unusable when there is not exactly one, or it holds nothing: a history built on it would be empty.
+    `UnusableSummary` when there is not exactly one, or it is empty: a history built on it would be
+    empty.
     """
     items = [each for each in _objects(reply.get("output")) if each.get("type") == "compaction"]
     if not items:
@@ -149,7 +167,9 @@ def read_openai_compaction(reply: JsonObject) -> ProviderSummary | Unusable | No
 
 
 def compacted_input(reply: JsonObject) -> list[JsonObject]:
-    """The next input after `/responses/compact`: the reply's items without instructions, calls, their outputs, and reasoning (codex.md section 2.5)."""
+    """The next input after `/responses/compact`: the reply's items without instructions, calls,
+    their outputs, and reasoning (codex.md section 2.5).
+    """
     return [each for each in _objects(reply.get("output")) if each.get("type") == "compaction" or _is_talk(each)]
 
 
@@ -158,7 +178,9 @@ def _is_talk(item: JsonObject) -> bool:
 
 
 def from_newest_compaction(items: Sequence[Any]) -> list[Any]:
-    """The entries of a Responses history from its newest compaction item on: what stands before it need not be sent again."""
+    """The entries of a Responses history from its newest compaction item on: earlier ones need not
+    be sent again.
+    """
     found = (
         index for index in range(len(items) - 1, -1, -1) if isinstance(items[index], dict) and items[index].get("type") == "compaction"
     )

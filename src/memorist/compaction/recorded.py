@@ -12,19 +12,20 @@ from memorist.formats.recorded import Boundary, Entry, Head
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """What the model was shown at a message, and everything that had been said until then."""
+    """What the model was shown at a message, and every message up to it."""
 
     head: Head | None
     at: str
     """Id of the newest message."""
     messages: tuple[Message, ...]
-    """The window: since the last compaction, with what that one had kept."""
+    """The window: messages since the last compaction, including those it kept."""
     everything: tuple[Message, ...]
-    """Every message so far, also those that a compaction had removed."""
+    """Every message so far, including those that a compaction removed."""
 
 
 def recorded_at(entries: Iterable[Entry], at: str = "") -> Recorded:
-    """Read up to a message, named by its id, the start of its id, or its number counted from 1; to the end when `at` is empty.
+    """Read up to a message, identified by its id, a prefix of its id, or its number counted from 1;
+    to the end when `until` is empty.
 
     Raises InputError when there is no such message, or none at all.
     """
@@ -53,7 +54,9 @@ def recorded_at(entries: Iterable[Entry], at: str = "") -> Recorded:
 
 
 def found(everything: Iterable[Message], wanted: str) -> str | None:
-    """The whole text of a message or of a tool's result, by its id (fetch back); None when there is none."""
+    """The full text of a message or of a tool result, by its id (fetch back); None when there is
+    none.
+    """
     for message in everything:
         if message.id == wanted:
             return "\n".join(part for part in (message.text, *(result.text for result in message.tool_results)) if part)

@@ -1,6 +1,8 @@
-"""What comes back after a full compaction: files, skills, the plan, tasks and background work (CP-8). Pure over facts that run.py supplies.
+"""Content restored after a full compaction: files, skills, the plan, tasks and background work
+(CP-8). Pure; the compactor gathers the content.
 
-Source: claude-code.md section 6.6. Texts that come back stand in `<system-reminder>`, the scaffold by which both they and the host's own are known.
+Source: claude-code.md section 6.6. Restored texts are wrapped in `<system-reminder>`, the tag that
+marks both these and the host's own injections.
 """
 
 from __future__ import annotations
@@ -22,18 +24,22 @@ from memorist.core.truncate import cut_end
 from memorist.session_memory.actions import Reads, action_of
 
 RESTORED_LEAD = "<system-reminder>\n[memorist] Brought back after compaction:"
-"""How every message that comes back begins; by this an earlier one is recognised and made anew."""
+"""Prefix of every restored message; identifies earlier ones, which are then rebuilt."""
 
 INSTRUCTION_FILES = frozenset(
     {"claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", "memory.md", "memory_summary.md", "summary.md"}
 )
-"""Instruction and memory files come with the context anyway (claude-code.md section 2.1, codex.md section 1.10)."""
+"""Instruction and memory files come with the context anyway (claude-code.md section 2.1, codex.md
+section 1.10).
+"""
 
 _CLOSING = re.compile(r"</(?=system-reminder>)", re.IGNORECASE)
 
 
 class ReadFile(Struct, frozen=True):
-    """A file that was read in the session. `content` is what it holds now, None when it cannot be read any more; `order` is higher for newer."""
+    """A file that was read in the session. `content` is its present content, None when it can no
+    longer be read; a higher `order` is newer.
+    """
 
     path: str
     content: str | None
@@ -48,34 +54,36 @@ class InvokedSkill(Struct, frozen=True):
     content: str
     order: float
     message: str = ""
-    """Id of the message that its body stands in; empty where that is not known."""
+    """Id of the message that holds its body; empty where unknown."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What could come back."""
+    """Content that can be restored."""
 
     files: tuple[ReadFile, ...] = ()
     exclude: frozenset[str] = frozenset()
-    """Paths that never come back: the plan, memory files."""
+    """Paths that are never restored: the plan, memory files."""
     skills: tuple[InvokedSkill, ...] = ()
     plan: tuple[str, str] | None = None
     """Path and content."""
     tasks: str = ""
     background: str = ""
-    """Work that still runs or whose result nobody has read."""
+    """Work that still runs or whose result was not read yet."""
     announcements: tuple[str, ...] = ()
-    """What a harness had announced and the compaction removed: tools, agents, server instructions."""
+    """What a host had announced and the compaction removed: tools, agents, server instructions."""
 
 
 class Back(Struct, frozen=True):
-    """A message that comes back, and its record."""
+    """A restored message, and its record."""
 
     message: Message
     restored: Restored
 
 
 def restore(facts: Facts, kept: Sequence[Message], settings: CompactionSettings, texts: Texts, factor: float = 1.0) -> tuple[Back, ...]:
-    """The messages that come back, most useful first: plan, tasks, background work, announcements, files, skills."""
+    """The messages to restore, most useful first: plan, tasks, background work, announcements,
+    files, skills.
+    """
     found: list[Back] = []
     if facts.plan is not None and facts.plan[1].strip():
         path, content = facts.plan
@@ -97,12 +105,12 @@ def _back(kind: Literal["file", "skill", "plan", "task", "pointer"], what: str, 
 
 
 def _inert(text: str) -> str:
-    """The text with no end tag of the scaffold in it: what a file holds cannot step out of it."""
+    """The text with its closing tags escaped: file content cannot break out of the wrapper."""
     return _CLOSING.sub("<\\/", text)
 
 
 def paths_in(messages: Iterable[Message]) -> frozenset[str]:
-    """Paths of the files that the messages' calls read; those are in view already."""
+    """Paths of the files that the messages' calls read; these are in view already."""
     return frozenset(
         path for message in messages for use in message.tool_uses if isinstance(action := action_of(use), Reads) for path in action.paths
     )
@@ -134,7 +142,9 @@ def _excluded(path: str, out: Collection[str]) -> bool:
 def skills_back(
     skills: Sequence[InvokedSkill], kept: Sequence[Message], settings: CompactionSettings, texts: Texts, factor: float
 ) -> list[Back]:
-    """The skills that come back, newest first within their budget; those whose body stands in what is kept need not."""
+    """The skills to restore, newest first within their budget; those whose body is in the kept
+    messages are skipped.
+    """
     standing = {message.id for message in kept}
     newest: dict[str, InvokedSkill] = {}
     for each in sorted((each for each in skills if each.message not in standing), key=lambda each: each.order):
@@ -155,7 +165,9 @@ def skills_back(
 
 
 def restored_skill(message: Message, template: str) -> tuple[str, str] | None:
-    """Name and content of a skill that an earlier compaction brought back with this template; None where the message is no such one."""
+    """Name and content of a skill that an earlier compaction restored with this template; None
+    where the message is not one.
+    """
     before, between, after = re.split(r"\{\{\w+\}\}", template.strip("\n"))
     text = message.text
     if not (text.startswith(before) and between in text and text.endswith(after)):

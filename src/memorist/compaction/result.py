@@ -1,4 +1,4 @@
-"""What a way of compaction makes of a history, whatever the way: values that all of them share. Pure."""
+"""The result of a compaction, whatever the strategy. Pure."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from msgspec import Struct
 from memorist.core.messages import Message
 
 Strategy = Literal["auto", "micro", "session-memory", "full", "inline", "structural", "tail"]
-"""The ways that a person may ask for; `auto` is the ordered plan."""
+"""The strategies a user may ask for; `auto` is the ordered plan."""
 
 
 class Cut(Struct, frozen=True):
     """Something that is no longer shown in full, and can be fetched back by its id.
 
-    `id` is a tool use's id where a result was cleared, shortened or moved to disk, and a message's id where a message was cut.
+    `id` is a tool use's id where a result was cleared, shortened or stored on disk, and a message's
+    id where a message was removed.
     """
 
     id: str
     tokens: int
-    """Estimated tokens that this frees."""
+    """Estimated tokens freed."""
     why: str
-    """In one clause, for a person."""
+    """One clause for the user."""
 
 
 class Restored(Struct, frozen=True):
-    """Something that was put in again after a compaction (CP-8)."""
+    """Record of something that was restored after a compaction (CP-8)."""
 
     kind: Literal["file", "skill", "plan", "task", "user", "notes", "pointer"]
     what: str
@@ -34,7 +35,9 @@ class Restored(Struct, frozen=True):
 
 
 class Compacted(Struct, frozen=True, kw_only=True):
-    """The new history, and what became of the old one. The messages of the old one that are kept are the very same objects."""
+    """The new history, and what became of the old one. Messages that are kept are the same objects
+    as before.
+    """
 
     strategy: str
     messages: tuple[Message, ...]
@@ -43,15 +46,15 @@ class Compacted(Struct, frozen=True, kw_only=True):
     cut: tuple[Cut, ...] = ()
     restored: tuple[Restored, ...] = ()
     lead: int = 0
-    """So many messages at the front stand as they did before the conversation."""
+    """Number of messages at the front that belong to the preamble and are unchanged."""
 
 
 class Unchanged(Struct, frozen=True):
-    """Nothing was done, and why, in one sentence. An expected outcome, not an error."""
+    """The history is unchanged, and why, in one sentence. An expected outcome, not an error."""
 
     why: str
     asked: bool = True
-    """False where a model was to be asked and was not: then it has not failed."""
+    """False where a model was due to be asked but was not: then it did not fail."""
 
 
 Outcome = Compacted | Unchanged

@@ -1,4 +1,6 @@
-"""Compaction at work in a session: takes the steps that the plan names, asks models, keeps files, and tells what was done."""
+"""Compaction in a session: takes the planned steps, asks models, stores files, and reports the
+outcome.
+"""
 
 from __future__ import annotations
 
@@ -42,26 +44,30 @@ from memorist.telemetry.run import causes
 NO_USAGE = Usage()
 
 WORTH_DIGESTING = 4_000
-"""A smaller conversation is not digested: what the user said and the newest messages would hardly have room."""
+"""A smaller conversation gets no extractive summary: the user's words and the newest messages would
+hardly fit.
+"""
 
 PRICE_EVERY = 5_000
-"""Growth in tokens after which it is asked again whether clearing pays, so that asking costs little."""
+"""Growth in tokens after which pricing is repeated, so that it costs little."""
 
 
 class CompactionMeans(Struct, frozen=True, kw_only=True):
-    """What compaction works with."""
+    """Dependencies of compaction."""
 
     clock: Clock
     files: Files
     asking: Asking | None
-    """How a model is asked; None without one."""
+    """Dependencies for asking a model for a summary; None without a model."""
     settings: CompactionSettings
     layout: SessionLayout
     tell: Callable[[Event], None]
 
 
 class Compactor:
-    """Compaction of one session. Holds what must not be forgotten between requests: decisions, breakers, the user's words."""
+    """Compaction of one session. Holds the state that must survive between requests: decisions,
+    circuit breaker, the user's texts.
+    """
 
     def __init__(self, following: Following, memory: SessionMemory, texts: Texts, means: CompactionMeans) -> None:
         self._following = following
@@ -78,16 +84,18 @@ class Compactor:
         self._priced_at = 0
         self._began = 0.0
         self._held: Conversation | None = None
-        """The conversation as it was last counted."""
+        """The conversation as last measured."""
 
     def took(self, message: Message) -> None:
-        """A message was added to the conversation; what the user typed is kept word by word (CP-16)."""
+        """A message was added to the conversation; the user's text is kept verbatim (CP-16)."""
         words = typed(message)
         if words:
             self._said.append(words)
 
     def replied(self, now: float, usage: Usage = NO_USAGE) -> None:
-        """The model has answered at this time; what it used tells how much of the conversation lies in the provider's cache."""
+        """The model answered at this time; its usage tells how much of the conversation is in the
+        provider's cache.
+        """
         self._breakers = replied(self._breakers)
         self._last_reply = now
         self._calls += 1
@@ -95,15 +103,20 @@ class Compactor:
         self._first = self._first or self._following.tokens
 
     def lead(self) -> Message:
-        """The user message that stands first where the beginning was left out and the assistant would speak first."""
+        """The user message put first where the beginning was dropped and the assistant would speak
+        first.
+        """
         return lead_of(self._texts.cut_marker)
 
     def joined(self, messages: Sequence[Message]) -> None:
-        """Memorist comes to a conversation that is under way: what was shown in full so far stays so, or the provider's cache would be lost."""
+        """Memorist was attached to a running conversation: everything shown in full so far stays
+        so, or the provider's cache would be lost.
+        """
         self._decisions = as_shown(messages)
 
     def offload(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
-        """Apply the tool result budget to the messages since the last reply; the messages to show instead, None when nothing changes.
+        """Apply the tool result budget to the messages since the last reply; returns the messages
+        to show instead, None when nothing changes.
 
         A result is stored before it leaves the conversation. Where the disk refuses, it stays.
         """
@@ -121,7 +134,9 @@ class Compactor:
         return budgeted.messages if budgeted.messages != tuple(recent) else None
 
     def due(self, now: float, limits: Thresholds) -> bool:
-        """Whether there is anything to decide before this request. Costs nothing that grows with the conversation."""
+        """Whether there is anything to decide before this request. The cost does not depend on the
+        length of the conversation.
+        """
         settings = self._means.settings
         idle = self._last_reply is not None and now - self._last_reply >= settings.micro_gap_minutes * 60
         tokens = self._following.tokens
@@ -130,7 +145,7 @@ class Compactor:
 
     @causes(LABEL)
     async def make_smaller(self, call: Call) -> Done:
-        """Take the plan's steps for this request, in order."""
+        """Take the planned steps for this request, in order."""
         now = self._means.clock.now() if call.now is None else call.now
         self._began = self._means.clock.monotonic()
         self._priced_at = self._following.tokens
@@ -192,7 +207,7 @@ class Compactor:
         )
 
     async def _saved(self, call: Call, held: Conversation, now: float) -> Outcome:
-        """What a cold cache makes free, or what saves money."""
+        """Clear what a cold cache makes free to clear, or what saves money."""
         settings = self._means.settings
         if call.manual or call.forced:
             return Unchanged("Asked for in another way.")
@@ -209,7 +224,7 @@ class Compactor:
         return micro.clear(held.messages, paying.ids, factor=held.factor, sizes=held.sizes)
 
     def _talk(self, held: Conversation) -> Talk | None:
-        """What the notes, or the digest, could stand for now."""
+        """The history that the notes, or the extractive summary, could replace now."""
         if self._memory.way is None:
             return None
         if not self._notes_serve():
@@ -225,8 +240,9 @@ class Compactor:
         return Talk(start, estimate_text(text, held.factor) + min(said, self._means.settings.inline_user_tokens))
 
     def _notes_serve(self) -> bool:
-        """Whether the notes may stand for the conversation: a model wrote them. The structural digest is made from the same ground as structural
-        notes and carries far more at every size (docs/decisions/0005).
+        """Whether the notes may replace the conversation: only when a model wrote them. The
+        extractive summary is made from the same transcript as structural notes and carries far more
+        at every size (docs/decisions/0005).
         """
         return self._memory.way == "model" and self._memory.notes() is not None
 

@@ -1,4 +1,6 @@
-"""Skills survive every way of compaction: those that were called for come back behind what stands for the old conversation (CP-8, SK-2). Pure."""
+"""Skills survive every compaction strategy: invoked ones are restored behind the message that
+replaces the old conversation (CP-8, SK-2). Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,13 @@ from memorist.compaction.restore import Back, skills_back
 from memorist.compaction.result import Compacted, Outcome
 
 OURS = "memorist"
-"""How the ids of messages begin that a compaction put in."""
+"""Id prefix of messages that a compaction inserted."""
 
 
 def with_skills(made: Outcome, terms: Terms, factor: float) -> Outcome:
-    """The outcome with the skills that were called for, where the way itself brings none back, as far as there is room for them."""
+    """The result with the invoked skills, where the strategy itself restores none, as far as there
+    is room for them.
+    """
     if not isinstance(made, Compacted) or made.strategy in {"full", "micro"} or not terms.facts.skills:
         return made
     room = min(terms.limit, made.tokens_before) - made.tokens_after - 1

@@ -1,8 +1,11 @@
-"""What stands before a conversation survives every compaction: instructions, permissions, instruction files, environment. Pure.
+"""The preamble of a conversation survives every compaction: instructions, permissions, instruction
+files, environment. Pure.
 
-A system prompt beside the history is never in danger. One that stands in the history (Responses, Chat Completions), and what a host tells in the
-user's first message, both clients show again after a compaction (docs/context-compared.md). A host behind memorist goes on sending its history as it
-was, so nobody would tell it again. Here it stays where it stood, so that the provider's cache still serves it.
+A system prompt outside the history is never in danger. One inside the history (Responses, Chat
+Completions), and what a host injects into the user's first message, both clients show again after a
+compaction (docs/context-compared.md). A host behind memorist keeps sending its history as it was,
+so nobody would show it again. Here it stays in its position, so that the provider's cache still
+covers it.
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ from memorist.core.messages import Message, Origin, Text, ToolResult
 from memorist.core.tokens import estimate_message
 
 CONTEXT_ID = "memorist-context"
-"""Id of the message with what stood beside the words in the user's first message."""
+"""Id of the message that holds the injected blocks of the user's first message."""
 
 SHARE = 4
-"""What is told on the user's side takes at most one part in so many of the limit, so that something huge there does not fill every later window."""
+"""Preamble in user messages takes at most one part in so many of the limit, so that something huge
+there does not fill every later window.
+"""
 
 _INSTRUCTING = ("system", "developer")
 
@@ -34,29 +39,34 @@ _STATE = late_pattern(
     r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# agents\.md instructions))",
     re.IGNORECASE,
 )
-"""How a text begins that tells a state of the surroundings: a later one replaces an earlier one (codex.md section 3.3)."""
+"""Prefix of a text that describes the environment: a later one replaces an earlier one (codex.md
+section 3.3).
+"""
 
 
 class Parted(Struct, frozen=True, kw_only=True):
-    """A conversation, and what stands before it."""
+    """A conversation split into its preamble and the rest."""
 
     lead: tuple[Message, ...]
-    """Instructions, and what is told on the user's side before the first words, or beside them."""
+    """Instructions, and content injected on the user's side before or beside the first user text.
+    """
     states: tuple[Message, ...]
-    """What was told later and replaces a part of it, such as another folder: the newest of each."""
+    """Later messages that supersede a part of it, such as a changed working folder: the newest of
+    each.
+    """
     rest: Conversation
-    """The conversation without `lead`."""
+    """The conversation without the preamble."""
     tokens: int
-    """Estimated tokens of the whole."""
+    """Estimated tokens of the whole conversation."""
     limit: int
-    """Tokens that are left of the limit."""
+    """Tokens of the limit that remain for the rest."""
 
 
 def parted(held: Conversation, limit: int) -> Parted:
-    """Part the conversation from what stands before its first words.
+    """Split the conversation into its preamble and the rest.
 
-    Instructions always stand; what is told on the user's side stands while it fits a part of the limit. What recall or an earlier compaction put there
-    does not: it is made anew.
+    Instructions always belong to the preamble; injected user content does while it fits its part of
+    the limit. What recall or an earlier compaction inserted does not: it is rebuilt.
     """
     room = limit // SHARE
     lead: list[Message] = []
@@ -88,7 +98,8 @@ def parted(held: Conversation, limit: int) -> Parted:
 
 
 def _split(message: Message) -> tuple[Message | None, Message | None]:
-    """What a message tells that stands, the very same object where that is all of it; and what else it holds."""
+    """The preamble part of a message (the same object where that is all of it), and the remainder.
+    """
     if message.role in _INSTRUCTING:
         return message, None
     theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)
@@ -103,7 +114,9 @@ def _split(message: Message) -> tuple[Message | None, Message | None]:
 
 
 def _states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
-    """The newest message for each set of states, of those that tell nothing else, in their order; newest first while they fit the room."""
+    """The newest message for each set of state tags, among those that hold nothing else, in order;
+    newest first while they fit.
+    """
     found: list[Message] = []
     seen: set[tuple[str, ...]] = set()
     for message in reversed(messages):
@@ -120,7 +133,9 @@ def _states(messages: Sequence[Message], room: int, factor: float) -> list[Messa
 
 
 def stood(outcome: Outcome, before: Parted) -> Outcome:
-    """The outcome for `before.rest` with what stands in front of it. Unchanged where that is no smaller than it was."""
+    """Put the preamble back in front of the result for `split.rest`. `UnchangedHistory` where that
+    is not smaller than before.
+    """
     if isinstance(outcome, Unchanged):
         return outcome
     shown = {id(message) for message in outcome.messages}

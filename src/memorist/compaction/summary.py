@@ -1,6 +1,8 @@
-"""What a model wrote as a summary, read with distrust: unusable answers, orders of ours that leaked, words that the user never said (CP-7, CP-16).
+"""Parse and check a model's summary with distrust: unusable answers, leaked prompt instructions,
+words the user never said (CP-7, CP-16).
 
-Pure. Sources: claude-code.md section 6.5 steps 7 and 8, section 6.7 ("must never happen"), section 16 item 5.
+Pure. Sources: claude-code.md section 6.5 steps 7 and 8, section 6.7 ("must never happen"), section
+16 item 5.
 """
 
 from __future__ import annotations
@@ -13,25 +15,27 @@ from msgspec import Struct
 from memorist.core.later import late_pattern
 
 FINISHED = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
-"""Stop reasons of the three wire formats that say that the model came to its end."""
+"""Stop reasons of the three wire formats that mean the answer is complete."""
 
 CUT_OFF = frozenset({"max_tokens", "length", "incomplete", "max_output_tokens", "model_context_window_exceeded"})
-"""Stop reasons that say that it did not."""
+"""Stop reasons that mean the answer was cut off."""
 
 ERROR_LENGTH = 400
-"""Characters up to which a text may be nothing but an error message."""
+"""Characters up to which a text may be just an error message."""
 
 USER_SECTION = "6. User messages: listed below, word by word."
-"""Stands in place of the sixth section (CP-16)."""
+"""Replaces the sixth section (CP-16)."""
 
 LEAST_WORDS = 3
-"""A quotation of fewer words is a name or a term, not something that was said."""
+"""A quotation of fewer words is a name or a term, not an utterance."""
 
 LONGEST = 200_000
-"""Characters of the longest answer that is read: twice what the reserve of 20,000 tokens can hold (claude-code.md section 6.1)."""
+"""Characters of the longest accepted answer: twice what the reserve of 20,000 tokens can hold
+(claude-code.md section 6.1).
+"""
 
 LINE_PIECE = 4_000
-"""Characters of a line that are looked at together; keeps the check linear on hostile text."""
+"""Characters of a line that are checked at once; keeps the check linear on hostile text."""
 
 _ANALYSIS_TAG = late_pattern(r"<(/?)analysis>", re.IGNORECASE)
 _SUMMARY_TAG = late_pattern(r"<(/?)summary>", re.IGNORECASE)
@@ -71,17 +75,22 @@ _SEVERED = late_pattern(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 
 
 class Unusable(Struct, frozen=True):
-    """The answer is no summary, and why, in one sentence. The conversation stays as it was."""
+    """The answer is not a usable summary, and why, in one sentence. The conversation stays as it
+    was.
+    """
 
     why: str
     asked: bool = True
-    """False where no model was asked at all: a cap on background work is reached, or the provider wants no requests now."""
+    """False where no model was asked at all: a cap on background work is reached, or the provider
+    currently wants no requests.
+    """
 
 
 def read_summary(text: str, *, stop_reason: str | None = None, tool_calls: int = 0) -> str | Unusable:
-    """The summary in a model's answer: without its analysis and its tags, blank lines collapsed. Where tags are missing, the text as it is.
+    """Extract the summary from a model's answer: without its analysis and tags, blank lines
+    collapsed. Without tags, the text as it is.
 
-    `stop_reason` is the wire's word; `tool_calls` how many tools the answer called.
+    `stop_reason` is the wire format's value; `tool_calls` is the number of tools the answer called.
     """
     bare = text.strip()
     if not bare:
@@ -98,7 +107,9 @@ def read_summary(text: str, *, stop_reason: str | None = None, tool_calls: int =
 
 
 def _without_analysis(text: str) -> str:
-    """The text without each part from an opening analysis tag to the next closing one; an opening that is never closed stays."""
+    """The text without each part from an opening analysis tag to the next closing one; an unclosed
+    opening tag stays.
+    """
     kept: list[str] = []
     done = 0
     opened: int | None = None
@@ -112,7 +123,9 @@ def _without_analysis(text: str) -> str:
 
 
 def _body(text: str, *, finished: bool) -> str | None:
-    """What stands from the first opening summary tag to the last closing one, the whole text without tags; None when the answer broke off."""
+    """The text between the first opening and the last closing summary tag, or the whole text
+    without tags; None when the answer broke off.
+    """
     tags = list(_SUMMARY_TAG.finditer(text))
     opening = next((tag for tag in tags if not tag[1]), None)
     if opening is None:
@@ -124,17 +137,21 @@ def _body(text: str, *, finished: bool) -> str | None:
 
 
 class Checked(Struct, frozen=True):
-    """A summary after the check, and the lines that were taken out, as they stood."""
+    """A summary after the check, and the lines that were dropped, unchanged."""
 
     text: str
     dropped: tuple[str, ...] = ()
 
 
 def checked(summary: str, said: Sequence[str], orders: Sequence[str] = ()) -> Checked:
-    """Take out what the summary must not say: lines of our own `orders` (the prompts it was asked with) and any ban on tools, the list of user
-    messages (the engine adds that itself), and every line that puts words into the user's mouth which are in none of the messages `said`.
+    """Remove what the summary must not contain.
 
-    A line is only dropped for a quotation or for the shape of a user's turn: what a summary says in its own words cannot be checked so.
+    These are: lines of our own `orders` (the prompts it was asked with) and any ban on tools, the
+    list of user messages (added from the transcript instead), and every line that attributes words
+    to the user which are in none of `user_texts`.
+
+    A line is dropped only for a quotation or for the shape of a user turn: paraphrases cannot be
+    checked this way.
     """
     words = _plain(" \n ".join(said))
     ours = [_plain(sentence) for order in orders for sentence in _SENTENCES.split(order) if _ABOUT_THE_ANSWER.search(sentence)]
@@ -148,7 +165,9 @@ def checked(summary: str, said: Sequence[str], orders: Sequence[str] = ()) -> Ch
 
 
 def _without_user_section(summary: str) -> str:
-    """The summary with the body of its sixth section taken out; the engine writes that from the transcript."""
+    """The summary with the body of its sixth section replaced; it is written from the transcript
+    instead.
+    """
     head = _USER_SECTION.search(summary)
     following = _LATER_SECTION.search(summary, head.end()) if head else None
     if head is None or following is None:
@@ -174,11 +193,13 @@ def _invents(line: str, words: str) -> bool:
 
 
 def _is_said(claim: str, words: str) -> bool:
-    """Whether every piece of a quotation stands in the user's words; an ellipsis parts pieces."""
+    """Whether every part of a quotation occurs in the user's words; an ellipsis separates parts."""
     pieces = [piece for part in _SEVERED.split(claim.strip(' "“”*')) if (piece := _plain(part))]
     return all(piece in words for piece in pieces)
 
 
 def _plain(text: str) -> str:
-    """Letters and digits only, lower case, one space between words, so that layout and quotation marks do not count."""
+    """Letters and digits only, lower case, single spaces, so that layout and quotation marks do not
+    matter.
+    """
     return " ".join(re.findall(r"\w+", text.lower()))

@@ -1,4 +1,6 @@
-"""The plain tail window: the newest messages that fit, whole. The simplest compaction, and what others are measured against. Pure."""
+"""The plain tail window: the newest messages that fit, whole. The simplest strategy, and the
+baseline for the others. Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from memorist.core.tokens import estimate_message
 
 
 def tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) -> int:
-    """The first of the indexes in `starts` (ascending) from which all messages fit `budget`; the number of messages where there is none."""
+    """The first index in `starts` (ascending) from which all messages fit `budget`; the number of
+    messages where there is none.
+    """
     size = sum(sizes)
     before = 0
     for start in starts:
@@ -23,8 +27,10 @@ def tail_start(sizes: Sequence[int], starts: Sequence[int], budget: int) -> int:
 
 
 def tail(messages: Sequence[Message], budget: int, *, factor: float = 1.0) -> Compacted:
-    """The newest messages within `budget` estimated tokens, whole and in order; no pair is parted, nor a reply (CP-10). Nothing is left where the
-    newest reply with its results is larger alone.
+    """The newest messages within `budget` estimated tokens, whole and in order; neither pairs nor
+    replies are split (CP-10).
+
+    Nothing is left where the newest reply with its results alone is larger.
     """
     sizes = [estimate_message(message, factor) for message in messages]
     first = tail_start(sizes, safe_starts(messages), budget)

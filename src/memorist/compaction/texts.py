@@ -1,4 +1,5 @@
-"""The texts of ours that compaction puts into a conversation, read from `prompts/compaction`."""
+"""The prompt texts that compaction inserts into a conversation, loaded from `prompts/compaction`.
+"""
 
 from __future__ import annotations
 
@@ -13,33 +14,33 @@ class Texts(Struct, frozen=True, kw_only=True):
     full: str
     """The request for a summary (CP-7)."""
     full_instructions: str
-    """What the user wants of this summary, around {{instructions}}."""
+    """The user's wishes for this summary, around {{instructions}}."""
     full_wrapper: str
-    """What stands in place of the conversation, around {{summary}}."""
+    """The message that replaces the conversation, around {{summary}}."""
     session_memory_wrapper: str
     """The same for session notes, around {{notes}}."""
     transcript: str
-    """Where the full transcript is."""
+    """Names the path of the full transcript."""
     notes_file: str
-    """Where the notes are in full, when a section was cut."""
+    """Names the path of the full notes, when a section was cut."""
     kept: str
-    """The newest messages follow as they were."""
+    """Says that the newest messages follow unchanged."""
     go_on: str
-    """Nobody is asked anything: carry on."""
+    """Tells the model to carry on without asking."""
     said: str
     """The user's messages, around {{messages}}."""
     cut_marker: str
-    """The user message that stands first where the earliest rounds were dropped."""
+    """The user message put first where the earliest rounds were dropped."""
     inline: str
     """The request for a hand-over (CP-11)."""
     inline_prefix: str
-    """Stands before the hand-over."""
+    """Precedes the hand-over."""
     file: str
-    """A file that comes back, around {{path}} and {{content}}."""
+    """A restored file, around {{path}} and {{content}}."""
     file_reference: str
-    """A file that is too large to come back."""
+    """A file too large to restore."""
     skill: str
-    """A skill that comes back, around {{name}} and {{content}}."""
+    """A restored skill, around {{name}} and {{content}}."""
     skill_cut: str
     """Remark after a skill that was cut."""
     plan: str
@@ -49,5 +50,5 @@ class Texts(Struct, frozen=True, kw_only=True):
 
 
 def shipped() -> Texts:
-    """The texts that come with memorist, without blank lines at their ends."""
+    """The texts shipped with memorist, without blank lines at their ends."""
     return Texts(**{name: load(f"compaction/{name}").strip("\n") for name in Texts.__struct_fields__})

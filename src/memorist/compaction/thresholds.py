@@ -1,6 +1,7 @@
-"""Where in the window something happens, for both families (CP-1, CP-12). Pure.
+"""Thresholds of the context window, for both client families (CP-1, CP-12). Pure.
 
-Sources: claude-code.md section 6.1 and 15 (file-native family), codex.md section 2.1 (rollout family).
+Sources: claude-code.md section 6.1 and 15 (file-native family), codex.md section 2.1 (rollout
+family).
 """
 
 from __future__ import annotations
@@ -13,29 +14,32 @@ from msgspec import Struct
 from memorist.compaction.settings import CompactionSettings
 
 FULL_SIZE_WINDOW = 100_000
-"""From this window on the distances have their full size. It is the least window that Claude Code takes (claude-code.md section 6.1); below it,
-where local models live, a reserve of 20,000 would leave nothing, so all distances shrink in proportion."""
+"""From this window size on the distances have their full size. It is the smallest window Claude
+Code accepts (claude-code.md section 6.1); below it, where local models live, a reserve of 20,000
+would leave nothing, so all distances shrink in proportion.
+"""
 
 
 class Thresholds(Struct, frozen=True, kw_only=True):
-    """Tokens of context at which something happens."""
+    """Context sizes, in tokens, at which something happens."""
 
     effective: int
-    """The window without the room for a summary's output."""
+    """The window less the reserve for a summary's output."""
     auto: int
     """Auto compaction begins here, when it is on."""
     warning: int
-    """A warning comes here."""
+    """A warning is due here."""
     blocking: int
-    """A request is held back here when nothing automatic can help."""
+    """A request is rejected here when nothing automatic can help."""
     base: int
     """What "percent left" counts down to: `auto` when that is on, else `effective`."""
 
 
 def thresholds(window: int, max_output: int, settings: CompactionSettings) -> Thresholds:
-    """The thresholds of a model with this context window and this longest output, in tokens.
+    """Compute the thresholds of a model from its context window and longest output, in tokens.
 
-    Overrides of window and percent only lower (CP-1); an override that is not positive, or a percent outside 0 to 100, changes nothing.
+    Overrides of window and percent only lower (CP-1); an override that is not positive, or a
+    percent outside 0 to 100, changes nothing.
     """
     if settings.window is not None and settings.window > 0:
         window = min(window, settings.window)
@@ -57,12 +61,12 @@ def thresholds(window: int, max_output: int, settings: CompactionSettings) -> Th
 
 
 def percent_left(limits: Thresholds, used: int) -> int:
-    """How much of the room before something happens is left, 0 to 100, rounded half up."""
+    """The remaining share of the room before something happens, 0 to 100, rounded half up."""
     return max(0, math.floor((limits.base - used) / limits.base * 100 + 0.5))
 
 
 class InlineLimit(Struct, frozen=True):
-    """The rollout family's limits, in tokens: where compaction begins, and what the model can hold at all."""
+    """The rollout family's limits, in tokens: where compaction begins, and the usable window."""
 
     auto: int
     usable: int
@@ -73,7 +77,9 @@ class InlineLimit(Struct, frozen=True):
 
 
 def inline_limit(window: int, effective_percent: int = 95, configured: int | None = None) -> InlineLimit:
-    """The limits of a window: 90 % of it, or the configured number where that is lower; 95 % of it is usable at most."""
+    """The limits of a window: 90 % of it, or the configured number where that is lower; at most 95
+    % of it is usable.
+    """
     share = window * 9 // 10
     auto = share if configured is None or configured <= 0 else min(configured, share)
     return InlineLimit(auto=auto, usable=window * effective_percent // 100)
@@ -84,19 +90,25 @@ class Manual(Struct, frozen=True):
 
 
 class BeforeTurn(Struct, frozen=True):
-    """A user message of `incoming` tokens is about to be added. It counts; the model for this family leaves it out and calls that a gap."""
+    """A user message of `incoming` tokens is about to be added. It counts here; the original client
+    leaves it out and calls that a gap.
+    """
 
     incoming: int
 
 
 class MidTurn(Struct, frozen=True):
-    """A reply has come. `goes_on` is whether the turn continues: calls that were answered, or input that waits."""
+    """A reply has arrived. `goes_on` is whether the turn continues: calls that were answered, or
+    queued input.
+    """
 
     goes_on: bool
 
 
 class Rival(Struct, frozen=True):
-    """A model as far as a switch is concerned. `compatible` is its tag of compatible compactions, where it has one."""
+    """A model on one side of a switch. `compatible` is its tag of compatible compactions, where it
+    has one.
+    """
 
     name: str
     window: int
@@ -112,11 +124,11 @@ class ModelSwitch(Struct, frozen=True):
 
 
 Moment = Manual | BeforeTurn | MidTurn | ModelSwitch
-"""When the question is asked."""
+"""The point in time of the check."""
 
 
 class InlineTrigger(Struct, frozen=True, kw_only=True):
-    """Compaction is due: in which phase, why, with which model, and when the initial context comes back."""
+    """Compaction is due: its phase, reason, model, and where the initial context is inserted."""
 
     phase: Literal["standalone", "pre_turn", "mid_turn"]
     reason: Literal["user_requested", "context_limit", "comp_hash_changed", "model_downshift"]
@@ -125,7 +137,9 @@ class InlineTrigger(Struct, frozen=True, kw_only=True):
 
 
 def inline_due(moment: Moment, used: int, limit: InlineLimit) -> InlineTrigger | None:
-    """Whether inline compaction is due with `used` tokens of context, and how; None when it is not (codex.md section 2.1, CP-12)."""
+    """The trigger when inline compaction is due with `used` tokens of context; None when it is not
+    (codex.md section 2.1, CP-12).
+    """
     match moment:
         case Manual():
             return InlineTrigger(phase="standalone", reason="user_requested")

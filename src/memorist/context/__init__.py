@@ -1,1 +1,1 @@
-"""What the model is shown before and beside the conversation, piece by piece, and why."""
+"""The context a model is given besides the conversation: its pieces, their sources and reasons."""

@@ -1,6 +1,8 @@
-"""What a host allows: approval, sandbox, network, folders, subagents; and the section that says so. Pure (CX-1).
+"""Host permissions (approval, sandbox, network, folders, subagents) and the section that states
+them. Pure (CX-1).
 
-Source: codex.md section 3.2 for the places of these values (`<permissions instructions>`, `<environment_context>`); the words are ours.
+Source: codex.md section 3.2 for where these values appear (`<permissions instructions>`,
+`<environment_context>`); the wording is our own.
 """
 
 from __future__ import annotations
@@ -19,30 +21,32 @@ from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 
 APPROVALS = ("untrusted", "on-failure", "on-request", "never")
-"""When commands need the user's approval, the strictest first, as Codex CLI names them. A host may have others."""
+"""Codex CLI's approval policies, strictest first. A host may use others."""
 
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
-"""What commands may change, as Codex CLI names it."""
+"""Codex CLI's sandbox modes: what commands may change."""
 
 TAG = "permissions instructions"
 
 
 class Allowed(Struct, frozen=True, kw_only=True):
-    """What a host lets commands do, and where they run. What is empty is not told."""
+    """What a host lets commands do, and where they run. Empty values are not mentioned."""
 
     approval: str = ""
-    """One of `APPROVALS`, or the host's own name for its policy."""
+    """One of `APPROVAL_POLICIES`, or the host's own name for its policy."""
     sandbox: str = ""
-    """One of `SANDBOXES`, or the host's own."""
+    """One of `SANDBOX_MODES`, or the host's own."""
     network: Network | None = None
     writable: tuple[str, ...] = ()
-    """Folders that may be written to besides the working folder."""
+    """Writable folders besides the working folder."""
     agents: tuple[str, ...] = ()
-    """Subagents that are at work."""
+    """Subagents that are running."""
     places: tuple[Place, ...] = ()
     """Further environments, after the working folder."""
     why: str = ""
-    """Where approval and sandbox come from, for the reason that is shown; empty for the table's."""
+    """Where approval and sandbox come from, shown as the piece's reason; empty uses the table's
+    reason.
+    """
 
 
 NOTHING_SAID = Allowed()
@@ -53,11 +57,11 @@ USUAL = Allowed(
     network=Network(enabled=False),
     why="the usual of the rollout family in a project: no host has said otherwise",
 )
-"""What Codex CLI does in a project under version control where nothing is set."""
+"""Codex CLI's defaults in a project under version control."""
 
 
 def around_of(allowed: Allowed, around: Surroundings) -> Surroundings:
-    """The surroundings with what the host says of them."""
+    """Return the environment with the host's permissions filled in."""
     return replace(
         around,
         places=(*around.places, *allowed.places),
@@ -70,9 +74,10 @@ def around_of(allowed: Allowed, around: Surroundings) -> Surroundings:
 
 
 def permissions(allowed: Allowed, family: Family, given: Sequence[Section] = ()) -> tuple[Section, ...]:
-    """The section on what needs approval and what the sandbox allows.
+    """Build the section that states what needs approval and what the sandbox allows.
 
-    None in the file-native family, which has no place for it, where the host says nothing of it, or where it is among those `given`.
+    Returns nothing in the file-native family (which has no such section), when the host states no
+    permissions, or when `host_sections` already contain the section.
     """
     if family != "rollout" or any(section.tag == TAG for section in given) or not (allowed.approval or allowed.sandbox):
         return ()
@@ -80,7 +85,9 @@ def permissions(allowed: Allowed, family: Family, given: Sequence[Section] = ())
 
 
 def permissions_text(allowed: Allowed) -> str:
-    """The inside of `<permissions instructions>`: sandbox, writable folders, network, approval, one line each; what is empty has no line."""
+    """Render the inside of `<permissions instructions>`: sandbox, writable folders, network and
+    approval, one line each; empty values get no line.
+    """
     values = {
         "sandbox": _choice("sandbox", allowed.sandbox, SANDBOXES),
         "writable": _line("writable", folders=", ".join(map(_plain, allowed.writable))) if allowed.writable else "",

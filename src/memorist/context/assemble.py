@@ -1,6 +1,8 @@
-"""The first context of both families, from values: sections in, pieces out, and the pieces as request bodies. Pure (CX-1, CX-2).
+"""Assemble the first context of both families: sections in, pieces and request bodies out.
 
-The order is that of the scaffold table. A host gives the sections that it has; those that it does not give are left out.
+Pure (CX-1, CX-2).
+
+Pieces follow the order of the scaffold table. Sections that the host does not supply are omitted.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ _PLACES = {
 
 
 def assemble(family: Family, sections: Sequence[Section], attachments: Sequence[Section] = ()) -> tuple[Piece, ...]:
-    """The first context: the sections in the family's order, those of one tag in the order given, empty ones left out; then the attachments.
+    """Order the sections as the family does and turn them into pieces, followed by the attachments.
 
-    Attachments stand at the tail whatever their tag, so that what comes before them never changes. Raises InputError for a tag that the family
-    does not have, and for one that belongs to the model's own answers.
+    Sections of one tag keep their given order; empty ones are dropped. Attachments always go to the
+    tail, whatever their tag, so that what precedes them never changes. Raises InputError for a tag
+    the family does not have, and for one that belongs to the model's own answers.
     """
     order = _PLACES[family]
     kinds = {section.tag: _kind(section.tag, family) for section in (*sections, *attachments)}
@@ -49,13 +52,13 @@ def _kind(tag: str, family: Family) -> Row:
 
 
 def made(section: Section, kind: Row) -> Piece:
-    """One section as a piece."""
+    """Render one section as a piece."""
     text = wrap(kind, contained(section.text.strip("\n"), kind), section.values)
     return piece(kind.role, kind.tag, text, source=section.source, why=section.why or kind.when)
 
 
 def rollout_sections(instructions: Instructions, around: Surroundings) -> list[Section]:
-    """What the rollout family is told of the project and the world."""
+    """Build the rollout family's sections on project and environment."""
     found = [Section(tag="environment_context", text=environment_context(around), source="this machine and folder")]
     if instructions.loaded:
         folder = around.places[0].folder if around.places else ""
@@ -69,7 +72,9 @@ def rollout_sections(instructions: Instructions, around: Surroundings) -> list[S
 
 
 def file_native_sections(instructions: Instructions, around: Surroundings, *, status_characters: int = 2_000) -> list[Section]:
-    """What the file-native family is told of the project and the world: system blocks, and the user context that comes first of all messages."""
+    """Build the file-native family's sections: system blocks, and the user context that precedes
+    all messages.
+    """
     found = [Section(tag="env", text=env_block(around), source="this machine and folder")]
     if around.git is not None:
         found.append(Section(tag="git", text=git_text(around.git, status_characters), source="git"))
@@ -80,7 +85,10 @@ def file_native_sections(instructions: Instructions, around: Surroundings, *, st
 
 
 def date_section(date: str) -> Section:
-    """Today's date, at the end of the user context; a later change of it comes as an attachment, and this one stays as it is."""
+    """Build the section with today's date, at the end of the user context.
+
+    A later change of date is sent as an attachment; this section stays unchanged.
+    """
     return Section(tag=REMINDER, text=f"[memorist] Today's date: {date}", source="the clock", why="the date, as the session begins")
 
 
@@ -93,12 +101,14 @@ _REASONS = {
 
 
 def deferred_tools(names: Sequence[str], source: str = "the host") -> Section:
-    """Tools that are not in the request's schema: one name a line."""
+    """List the tools that are not in the request's schema, one name a line."""
     return Section(tag=DEFERRED, text="\n".join(names), source=source)
 
 
 def messages_of(pieces: Sequence[Piece], family: Family) -> tuple[Message, ...]:
-    """The pieces as messages: neighbours of one role share a message, but for rows that stand apart."""
+    """Turn pieces into messages: neighbours of one role share a message unless their row stands
+    apart.
+    """
     found: list[list[Piece]] = []
     for each in pieces:
         apart = row(each.tag, family).apart
@@ -118,16 +128,18 @@ def messages_of(pieces: Sequence[Piece], family: Family) -> tuple[Message, ...]:
 
 
 def responses_body(pieces: Sequence[Piece], conversation: Sequence[Message] = ()) -> JsonObject:
-    """`input` of a Responses request: the context's messages, then the conversation."""
+    """Build `input` of a Responses request: the context's messages, then the conversation."""
     wire = codec("openai_responses")
     history = [*messages_of(pieces, "rollout"), *conversation]
     return wire.encode_request(Prompt(system=(), tools=(), messages=tuple(history), params={}, wire=Wire(wire.name, "request")))
 
 
 def anthropic_body(pieces: Sequence[Piece], conversation: Sequence[Message] = ()) -> JsonObject:
-    """`system` and `messages` of a Messages request. The static part and the whole of `system` end with a cache mark each.
+    """Build `system` and `messages` of a Messages request.
 
-    User context comes first of all messages, in one message with what the user says first, as the API's merging of neighbours has it.
+    The static part and the whole of `system` each end with a cache mark. The user context precedes
+    all messages and shares one message with the user's first words, as the API merges neighbours of
+    one role.
     """
     wire = codec("anthropic")
     blocks = [each for each in pieces if each.role == "system"]

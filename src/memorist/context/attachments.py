@@ -1,7 +1,8 @@
-"""Attachments of Claude Code's sessions: what the client put into the conversation, read as pieces of the context. Pure (CX-9).
+"""Attachments of Claude Code sessions, read as pieces of the context. Pure (CX-9).
 
-Source: claude-code.md sections 1.4 and 12.3 for the records; the kinds are those seen in session files of 2.1.97 and later. The file holds the data of
-an attachment, not the words that the client puts around it.
+Source: claude-code.md sections 1.4 and 12.3 for the records; the kinds are those seen in session
+files of 2.1.97 and later. The file holds the data of an attachment, not the text the client puts
+around it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ SHOWN = {
     "token_usage": "how full the window is",
     "total_tokens_reminder": "how full the window is",
 }
-"""Kinds that the model is shown, and why each is there."""
+"""Kinds that the model is shown, with the reason for each."""
 
 UNSHOWN = {
     "command_permissions": "says which tools a command may use",
@@ -74,10 +75,10 @@ UNSHOWN = {
     "prompt_snapshot": "keeps system prompt and tools for a later resumption",
     "structured_output": "is the reply for the program that asked",
 }
-"""Kinds that the model is not shown, and what they do instead."""
+"""Kinds that the model is not shown, with what they do instead."""
 
 SPEAKING_HOOKS = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion", "SubagentStart", "Setup"})
-"""Events whose hooks the model hears when all went well; what others print is for the log."""
+"""Events whose successful hooks speak to the model; the output of other hooks is only logged."""
 
 _KIND = "attachment/"
 _DEFERRED = "deferred_tools_delta"
@@ -98,12 +99,14 @@ _decode = msgspec.json.Decoder(_Record).decode
 
 
 LINES = 20
-"""Lines that cannot be read and are named one by one; ours."""
+"""Unreadable lines that are reported individually; our choice."""
 
 
 class Attachments:
-    """Reads entries once, with the live attachments of a Claude Code session as messages among them; counts those that the model is not shown, and
-    remembers the lines that could not be read.
+    """Reads entries once and inserts the live attachments of a Claude Code session as messages.
+
+    Counts the attachments that the model is not shown, and remembers the lines that could not be
+    read.
     """
 
     def __init__(self) -> None:
@@ -111,7 +114,10 @@ class Attachments:
         self._skipped: list[Skip] = []
 
     def among(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """The entries. A compaction that keeps messages keeps the attachments between them."""
+        """Yield the entries with attachments inserted.
+
+        A compaction that keeps messages also keeps the attachments between them.
+        """
         ours: list[bool] = []
         for entry in entries:
             if isinstance(entry, Aside) and entry.kind == "attachment":
@@ -131,7 +137,9 @@ class Attachments:
             yield entry
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What was seen and is not shown to the model, by its kind; and the lines that could not be read, the first of them one by one."""
+        """Report what was not shown to the model, by kind, and the first of the unreadable lines
+        one by one.
+        """
         further = len(self._skipped) - LINES
         return (
             *(
@@ -166,7 +174,7 @@ class Attachments:
 
 
 def _silent(kind: str, given: dict[str, Any]) -> str:
-    """Why an attachment of a kind that can be shown says nothing this time; empty where it does."""
+    """Return why an attachment of a showable kind is silent this time; empty if it is not."""
     if kind == "queued_command":
         return "held no words"
     if kind == "hook_success" and (given.get("hookEvent") not in SPEAKING_HOOKS or not _words(given.get("content"))):
@@ -175,7 +183,9 @@ def _silent(kind: str, given: dict[str, Any]) -> str:
 
 
 def _widened(boundary: Boundary, ours: list[bool]) -> tuple[Boundary, list[bool]]:
-    """The boundary with the attachments between the messages that it keeps, and what is then in the window."""
+    """Extend the boundary by the attachments between the messages it keeps, and return what is then
+    in the window.
+    """
     messages = kept = 0
     while messages < boundary.kept and kept < len(ours):
         kept += 1
@@ -185,20 +195,20 @@ def _widened(boundary: Boundary, ours: list[bool]) -> tuple[Boundary, list[bool]
 
 
 def kind_of(message: Message) -> str:
-    """The kind of attachment that a message was; empty for any other message."""
+    """Return the kind of attachment a message was; empty for any other message."""
     found = message.wire.kind if message.wire is not None else ""
     return found.removeprefix(_KIND) if found.startswith(_KIND) else ""
 
 
 def tag_and_reason(kind: str) -> tuple[str, str]:
-    """The tag of the scaffold table that stands for a kind, and why it is there."""
+    """Return the scaffold tag for a kind of attachment, and the reason for showing it."""
     tag = "available-deferred-tools" if kind == _DEFERRED else "system-reminder"
     reason = SHOWN.get(kind)
     return tag, f"{reason} (attachment {kind})" if reason else f"attachment {kind}, a kind that is not known here; shown as the file has it"
 
 
 def text_of(given: dict[str, Any]) -> str:
-    """What an attachment says: the place it speaks of and its words; its data as JSON where it has no words."""
+    """Render an attachment: its location and its text, or its data as JSON if it has no text."""
     words = _words(given)
     removed = given.get("removedNames") or given.get("removedTypes")
     gone = (
@@ -213,7 +223,7 @@ def text_of(given: dict[str, Any]) -> str:
 
 
 def _words(value: object, depth: int = 0) -> str:
-    """The words of a value, from the fields that hold words; empty where there are none."""
+    """Collect the text of a value from the fields that hold text; empty if there is none."""
     if isinstance(value, str):
         return value.strip("\n")
     if depth > len(_BODIES):

@@ -1,4 +1,4 @@
-"""What of a context is new, gone or as it was, compared with another one. Pure (CX-9)."""
+"""Compare two contexts piece by piece: added, gone or unchanged. Pure (CX-9)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ Change = Literal["added", "gone", "same"]
 
 
 class Changed(Struct, frozen=True):
-    """A piece, and what became of it."""
+    """A piece and its status in the comparison."""
 
     piece: Piece
     change: Change
 
 
 def changes(before: Sequence[Piece], after: Sequence[Piece]) -> tuple[Changed, ...]:
-    """All pieces of both: those of `after` in their order, those that are gone where they stood.
+    """List the pieces of both contexts: those of `after` in their order, removed ones where they
+    stood.
 
-    Two pieces are the same if role, tag and text are: a compaction that keeps a message under another id keeps it. Takes time in proportion to the
-    pieces.
+    Two pieces are the same if role, tag and text are equal: a compaction that keeps a message under
+    another id keeps the piece. Runs in linear time.
     """
     old, new = _shared(before, after), _shared(after, before)
     found: list[Changed] = []
@@ -39,7 +40,7 @@ def changes(before: Sequence[Piece], after: Sequence[Piece]) -> tuple[Changed, .
 
 
 def _shared(pieces: Sequence[Piece], others: Sequence[Piece]) -> list[bool]:
-    """For each piece, whether the others have one like it that is not yet matched."""
+    """For each piece, tell whether the others hold an equal one that is not matched yet."""
     left = Counter(map(_likeness, others))
     found = []
     for piece in pieces:

@@ -1,4 +1,7 @@
-"""The environment section of both families: values in, text out. Pure; `memorist.context.look` finds the values."""
+"""The environment section of both families: values in, text out. Pure.
+
+`memorist.context.look` detects the values.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,19 @@ from memorist.safety.hidden import visible
 
 
 class GitState(Struct, frozen=True, kw_only=True):
-    """A repository when the session began."""
+    """The state of a repository when the session began."""
 
     branch: str = ""
     main: str = ""
     status: str = ""
-    """Short form, as git prints it; empty for a clean tree."""
+    """`git status --short`; empty for a clean tree."""
     commits: tuple[str, ...] = ()
-    """The newest, one line each."""
+    """The newest commits, one line each."""
     user: str = ""
 
 
 class Network(Struct, frozen=True, kw_only=True):
-    """What of the network commands may reach."""
+    """Network access of commands."""
 
     enabled: bool = False
     allowed: tuple[str, ...] = ()
@@ -32,18 +35,18 @@ class Network(Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """One environment: where commands run."""
+    """One environment in which commands run."""
 
     folder: str
     shell: str = ""
     name: str = ""
-    """Needed where there are several."""
+    """Required if there are several environments."""
     status: str = ""
-    """Such as `unavailable`, for one that is gone; empty for one that works."""
+    """For example `unavailable` for one that is gone; empty for one that works."""
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """Everything the two families tell of the world. Empty values are left out."""
+    """Everything either family tells the model about its environment. Empty values are omitted."""
 
     places: tuple[Place, ...]
     """The first is the primary one."""
@@ -53,11 +56,11 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """`read-only`, `workspace-write`, `danger-full-access`."""
     network: Network | None = None
     writable: tuple[str, ...] = ()
-    """Folders that may be written to."""
+    """Writable folders."""
     date: str = ""
-    """ISO form, local."""
+    """Local date in ISO form."""
     zone: str = ""
-    """Time zone by its name, such as `Europe/Berlin`."""
+    """Name of the time zone, for example `Europe/Berlin`."""
     platform: str = ""
     system: str = ""
     """Name and version of the operating system."""
@@ -65,11 +68,15 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     repository: bool = False
     git: GitState | None = None
     agents: tuple[str, ...] = ()
-    """Subagents that are at work."""
+    """Subagents that are running."""
 
 
 def environment_fields(around: Surroundings) -> dict[str, str]:
-    """The fields inside `<environment_context>`, each with its own lines (codex.md section 3.2). Values are escaped, empty ones left out."""
+    """Render the fields inside `<environment_context>`, each as its own lines (codex.md section
+    3.2).
+
+    Values are escaped; empty ones are omitted.
+    """
     found = {"environments": "\n".join(_places(around.places))}
     named = {
         "approval_policy": around.approval,
@@ -85,7 +92,7 @@ def environment_fields(around: Surroundings) -> dict[str, str]:
 
 
 def environment_context(around: Surroundings) -> str:
-    """The inside of `<environment_context>`, without its own tag."""
+    """Render the inside of `<environment_context>`, without the tag itself."""
     return "\n".join(environment_fields(around).values())
 
 
@@ -126,7 +133,7 @@ def _list(name: str, each: str, values: Sequence[str]) -> list[str]:
 
 
 def env_fields(around: Surroundings) -> dict[str, str]:
-    """The lines of `<env>` by name (claude-code.md section 1.1); empty ones are left out."""
+    """Render the lines of `<env>` by name (claude-code.md section 1.1); empty ones are omitted."""
     first = around.places[0] if around.places else Place(folder="")
     found = {
         "Working folder": first.folder,
@@ -141,7 +148,7 @@ def env_fields(around: Surroundings) -> dict[str, str]:
 
 
 def env_block(around: Surroundings) -> str:
-    """The inside of `<env>`: one `name: value` a line."""
+    """Render the inside of `<env>`, one `name: value` a line."""
     return "\n".join(env_fields(around).values())
 
 
@@ -150,7 +157,10 @@ def _plain(value: str) -> str:
 
 
 def git_text(git: GitState, limit: int = 2_000) -> str:
-    """The snapshot of a repository. `limit` is in characters of the status (claude-code.md section 1.2)."""
+    """Render the snapshot of a repository.
+
+    `limit` is in characters of the status (claude-code.md section 1.2).
+    """
     status = git.status.rstrip()
     if len(status) > limit:
         cut = status[:limit].rpartition("\n")[0] or status[:limit]

@@ -1,4 +1,7 @@
-"""Globs of rules and exclusions: `**` over folders, `*`, `?`, `[…]`, and `{a,b}`. Pure, and linear in the path on hostile patterns."""
+"""Globs of rules and exclusions: `**` over folders, `*`, `?`, `[…]` and `{a,b}`. Pure.
+
+Matching is linear in the path even for hostile patterns.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,18 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 EXPANDED = 1_000
-"""Patterns that braces may make of one list (claude-code.md section 2.3)."""
+"""Upper bound of patterns after brace expansion of one list (claude-code.md section 2.3)."""
 _LONGEST = 1_000
-"""Characters of a pattern that is looked at; a longer one matches nothing."""
+"""Longest pattern in characters; a longer one matches nothing."""
 _GROUP = re.compile(r"\{([^{}]*)\}")
 
 
 def expand(patterns: Iterable[str]) -> tuple[str, ...]:
-    """The patterns with their braces written out. Those over the budget stay as they are, and match nothing; patterns without braces are free."""
+    """Expand the braces of the patterns.
+
+    Patterns over the budget stay as they are and match nothing; patterns without braces do not
+    count.
+    """
     room = EXPANDED
     done: list[str] = []
     for pattern in patterns:
@@ -29,7 +36,9 @@ def expand(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _written_out(pattern: str, room: int) -> list[str]:
-    """Every alternative of one pattern, innermost braces first; nothing when they are more than `room`."""
+    """Return every alternative of one pattern, innermost braces first; nothing if there are more
+    than `room`.
+    """
     waiting, done = [pattern], dict[str, None]()
     while waiting:
         if len(waiting) + len(done) > room:
@@ -44,7 +53,10 @@ def _written_out(pattern: str, room: int) -> list[str]:
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a path with slashes matches one of the expanded patterns. One without a slash matches in any folder."""
+    """Tell whether a path with slashes matches one of the expanded patterns.
+
+    A pattern without a slash matches in any folder.
+    """
     return any(_matches(path, pattern) for pattern in patterns)
 
 
@@ -61,7 +73,9 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _folders(names: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Walk the pattern folder by folder; `reached` holds how many names each prefix of it can have taken."""
+    """Match folder by folder; `reached` holds how many path segments each prefix of the pattern can
+    have consumed.
+    """
     reached = {0}
     for part in wanted:
         if part == "**":
@@ -76,7 +90,7 @@ def _folders(names: Sequence[str], wanted: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _form(part: str) -> re.Pattern[str] | None:
-    """One folder's pattern; None where it is no valid one, which matches nothing."""
+    """Compile one folder's pattern; None if it is invalid, which matches nothing."""
     if "[" in part and "]" not in part[part.index("[") + 2 :]:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a host that has its context assembled says of a session. Pure."""
+"""What a host states about a session whose context memorist assembles. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,30 @@ from memorist.errors import UsageError
 
 
 class HostContext(Struct, frozen=True, kw_only=True):
-    """Passed to `Session.assemble`, and again when something of it changed. Raises UsageError for a family that there is not, and for a folder that is not
-    absolute, which another process would take for another one.
+    """Passed to `Session.assemble`, and again whenever part of it changed.
+
+    Raises UsageError for an unknown family and for a relative folder, which another process would
+    resolve differently.
     """
 
     folder: str
-    """Where the agent works: the working folder, absolute."""
+    """The agent's working folder, absolute."""
     family: Family | None = None
-    """Shape of the context; None for the setting `context.family`. It cannot change within a session."""
+    """Shape of the context; None uses the setting `context.family`.
+
+    It cannot change within a session.
+    """
     sections: tuple[Section, ...] = ()
-    """What the host brings itself: instructions of its own, tools that are not in the schema, a mode … in the places of the scaffold table."""
+    """The host's own sections: instructions, tools that are not in the schema, a mode …, placed by
+    the scaffold table.
+    """
     allowed: Allowed = NOTHING_SAID
-    """What needs approval, the sandbox, network and folders, subagents: told to the rollout family, and again when it changed."""
+    """Approval, sandbox, network, folders and subagents; sent to the rollout family, and again when
+    changed.
+    """
 
     def __post_init__(self) -> None:
-        """Said where the host writes it, not in the middle of its next request."""
+        """Validate here, where the host constructs it, rather than during its next request."""
         if self.family not in (None, *get_args(Family)):
             raise UsageError(f"there is no family {self.family!r} of contexts; give one of {', '.join(get_args(Family))}")
         if not PurePath(self.folder).is_absolute():

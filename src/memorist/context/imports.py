@@ -1,4 +1,7 @@
-"""What an instruction file imports (`@path`), and its comments. Pure, and linear in the text (claude-code.md sections 2.1 and 2.2)."""
+"""Imports (`@path`) and comments of an instruction file.
+
+Pure, and linear in the text (claude-code.md sections 2.1 and 2.2).
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,18 @@ from collections.abc import Iterator
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RUN = re.compile(r"`+")
 _IMPORT = re.compile(r"@(?<![^\s(\[]@)((?:[^\s\\]|\\ ){1,1000})")
-"""At the start, or behind a space or an opening bracket. The sign stands first in the pattern: so a search goes from one to the next."""
+"""Matches at the start, or after a space or an opening bracket.
+
+The `@` comes first in the pattern so that a search jumps from one `@` to the next.
+"""
 _TRAILING = ".,;:!?)]}\"'*_"
 
 
 def imports(text: str) -> tuple[str, ...]:
-    """The paths that the text imports, in order and once each. Nothing in code spans and fenced blocks counts."""
+    """Return the imported paths, in order and without duplicates.
+
+    Code spans and fenced blocks are ignored.
+    """
     if "@" not in text:
         return ()
     found: dict[str, None] = {}
@@ -27,13 +36,15 @@ def imports(text: str) -> tuple[str, ...]:
 
 
 def looks_like_a_path(name: str) -> bool:
-    """Whether the writer meant a file, and not a person or a package: then a missing one is worth a remark."""
+    """Tell whether the name is meant as a file rather than a user or a package: only then is a
+    missing one reported.
+    """
     last = name.rpartition("/")[2]
     return name.startswith(("/", "~/", "./", "../")) or "." in last[1:]
 
 
 def _blocks(text: str) -> Iterator[tuple[bool, str]]:
-    """Stretches of the text, each with whether it is fenced code."""
+    """Split the text into stretches, each with whether it is fenced code."""
     if "```" not in text and "~~~" not in text:
         yield False, text
         return
@@ -57,7 +68,7 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _without_spans(text: str) -> str:
-    """The text with blanks for its code spans: a run of backticks up to the next run of the same length."""
+    """Blank out code spans: a run of backticks up to the next run of the same length."""
     if "`" not in text:
         return text
     runs = [match.span() for match in _RUN.finditer(text)]
@@ -80,7 +91,9 @@ def _without_spans(text: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """The text without HTML comments that begin a line; those in fenced code, in the middle of a line, and unclosed ones stay."""
+    """Remove HTML comments that begin a line; those in fenced code, within a line, and unclosed
+    ones stay.
+    """
     if "<!--" not in text:
         return text
     return "".join(block if fenced else _uncommented(block) for fenced, block in _blocks(text))

@@ -1,6 +1,9 @@
-"""Instruction files as values: where they are looked for, what each says, what was loaded and what was not. Pure (CX-4).
+"""Instruction files as values: candidate paths, their text, what was loaded and what was not.
 
-Two families: CLAUDE.md with rules and imports (claude-code.md section 2), AGENTS.md from the project's root down (codex.md section 3.2).
+Pure (CX-4).
+
+Two families: CLAUDE.md with rules and imports (claude-code.md section 2), and AGENTS.md from the
+project's root down (codex.md section 3.2).
 """
 
 from __future__ import annotations
@@ -21,14 +24,14 @@ from memorist.safety.hidden import visible
 
 Scope = Literal["managed", "user", "project", "local"]
 Reason = Literal["session_start", "include", "path_glob_match", "nested_traversal"]
-"""Why a file was loaded, by the names of claude-code.md section 2.5."""
+"""Why a file was loaded, in the terms of claude-code.md section 2.5."""
 
 MANAGED = {
     "linux": "/etc/claude-code/CLAUDE.md",
     "darwin": "/Library/Application Support/ClaudeCode/CLAUDE.md",
     "win32": "C:\\Program Files\\ClaudeCode\\CLAUDE.md",
 }
-"""Place of the managed file by platform (claude-code.md section 2.1)."""
+"""Path of the managed file by platform (claude-code.md section 2.1)."""
 
 REMARKS: dict[Scope, str] = {
     "managed": "set by whoever manages this machine",
@@ -39,23 +42,25 @@ REMARKS: dict[Scope, str] = {
 
 
 class Candidate(Struct, frozen=True):
-    """Where something may be: one file, or a folder of rules."""
+    """A path that may hold instructions: one file, or a folder of rules."""
 
     path: PurePath
     scope: Scope
     base: PurePath
-    """The folder that path scopes of rules are relative to, and that a project's links may not leave."""
+    """The folder that rules' path scopes are relative to, and that a project's links must stay
+    inside.
+    """
     rules: bool = False
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
-    """One file, or the part of it, that goes into the context."""
+    """One file, or the included part of it, that goes into the context."""
 
     path: str
     scope: Scope
     reason: Reason
     text: str
-    """As it is shown: without comments and header, scaffold in it made harmless."""
+    """The text as shown: without comments and header, with tags in it neutralized."""
     tokens: int
     parent: str = ""
     """The file that imports it."""
@@ -69,7 +74,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
 
 class Scoped(Struct, frozen=True):
-    """A rule that waits until a file of its scope is read."""
+    """A rule that waits until a file in its scope is read."""
 
     path: str
     globs: tuple[str, ...]
@@ -78,7 +83,9 @@ class Scoped(Struct, frozen=True):
 
 
 class Instructions(Struct, frozen=True, kw_only=True):
-    """The report: what was loaded in its order, what waits, and what was left out or cut and why."""
+    """The report: what was loaded, in order; what is pending; and what was left out or cut, and
+    why.
+    """
 
     loaded: tuple[Loaded, ...] = ()
     waiting: tuple[Scoped, ...] = ()
@@ -86,7 +93,7 @@ class Instructions(Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all that was loaded."""
+        """Tokens of all loaded files."""
         return sum(file.tokens for file in self.loaded)
 
 
@@ -99,7 +106,9 @@ class Rule(Struct, frozen=True):
 
 
 def claude_candidates(folder: PurePath, user: PurePath, managed: PurePath | None, root: PurePath) -> tuple[Candidate, ...]:
-    """Every place of the CLAUDE.md family in order; a nearer one comes later and so counts more. `root` is the project's root folder."""
+    """List every candidate of the CLAUDE.md family in order; nearer ones come later and so take
+    precedence. `root` is the project's root folder.
+    """
     found = [Candidate(managed, "managed", managed.parent)] if managed is not None else []
     found += [Candidate(user / "CLAUDE.md", "user", user), Candidate(user / "rules", "user", user, rules=True)]
     for above in reversed((folder, *folder.parents)):
@@ -110,7 +119,9 @@ def claude_candidates(folder: PurePath, user: PurePath, managed: PurePath | None
 
 
 def nested_candidates(folder: PurePath, touched: Sequence[PurePath], root: PurePath) -> tuple[Candidate, ...]:
-    """The places of folders below the working folder in which a file was read, farthest first."""
+    """List candidates in folders below the working folder in which a file was read,
+    farthest first.
+    """
     below: dict[PurePath, None] = {}
     for path in touched:
         between = [above for above in path.parents if above.is_relative_to(folder) and above != folder]
@@ -129,7 +140,9 @@ def _of_folder(folder: PurePath, root: PurePath) -> list[Candidate]:
 
 
 def rule_of(text: str) -> Rule:
-    """A rule file parted into its path scope (`paths` in its header: a list, or one line with commas) and its text."""
+    """Split a rule file into its path scope (`paths` in its header: a list, or one line with
+    commas) and its text.
+    """
     document = split(text)
     if document.front is None:
         return Rule((), text)
@@ -145,7 +158,9 @@ def rule_of(text: str) -> Rule:
 
 
 def _lenient(raw: str) -> tuple[str, ...]:
-    """The patterns of a header that is no YAML: people write `paths: **/*.ts` without the quotes that a leading star needs."""
+    """Read the patterns of a header that is not valid YAML: users write `paths: **/*.ts` without
+    the quotes that a leading star needs.
+    """
     first, *rest = raw.partition(":")[2].splitlines() or [""]
     if first.strip():
         return () if first.strip()[0] in "[{|>&!" else _globs(first.strip().strip("\"'"))
@@ -154,7 +169,7 @@ def _lenient(raw: str) -> tuple[str, ...]:
 
 
 def _globs(line: str) -> tuple[str, ...]:
-    """The patterns of one line: commas part them, but not inside braces."""
+    """Split one line of patterns at its commas, except inside braces."""
     found, depth = [""], 0
     for sign in line:
         depth += (sign == "{") - (sign == "}")
@@ -166,18 +181,18 @@ def _globs(line: str) -> tuple[str, ...]:
 
 
 def in_scope(globs: Sequence[str], base: PurePath, touched: Sequence[PurePath]) -> bool:
-    """Whether one of the files that were read is of the scope."""
+    """Tell whether one of the files that were read is in the rule's scope."""
     patterns = expand(globs)
     return any(path.is_relative_to(base) and matches(path.relative_to(base).as_posix(), patterns) for path in touched)
 
 
 def excluded(path: PurePath, exclude: Sequence[str]) -> bool:
-    """Whether a setting keeps the file out."""
+    """Tell whether a setting excludes the file."""
     return bool(exclude) and matches(PurePosixPath(path.as_posix()).as_posix(), expand(exclude))
 
 
 def shown(text: str) -> tuple[str, tuple[str, ...]]:
-    """A file's text as the model is shown it, and remarks on what was changed in it."""
+    """Prepare a file's text for the model; return it with remarks on what was changed in it."""
     seen = visible(text)
     remarks = () if seen == text else ("hidden characters were taken out",)
     plain = without_comments(seen).strip()
@@ -188,7 +203,7 @@ def shown(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def claude_text(file: Loaded) -> str:
-    """One file of the CLAUDE.md family as it stands in its reminder, without the tag."""
+    """Render one file of the CLAUDE.md family for its reminder, without the tag."""
     imported = f", imported by {_line(file.parent)}" if file.parent else ""
     scope = f", for {', '.join(map(_line, file.globs))}" if file.globs else ""
     return f"[memorist] Instructions from {_line(file.path)} ({REMARKS[file.scope]}{imported}{scope}):\n\n{file.text}"
@@ -199,22 +214,22 @@ def _line(text: str) -> str:
 
 
 def agents_text(found: Instructions) -> str:
-    """The files of the AGENTS.md family joined, farthest first, without the wrapper."""
+    """Join the files of the AGENTS.md family, farthest first, without the wrapper."""
     return "\n\n".join(file.text for file in found.loaded)
 
 
 def agents_source(found: Instructions) -> str:
-    """Each file's part of the joined text."""
+    """Describe each file's part of the joined text."""
     return "; ".join(f"{file.path} ({file.size:,} bytes)" for file in found.loaded)
 
 
 def cut_bytes(data: bytes, room: int) -> bytes:
-    """The start of the data, at most `room` bytes, on a character boundary."""
+    """Return the start of the data, at most `room` bytes, cut on a character boundary."""
     return data if len(data) <= room else data[: max(0, room)].decode("utf-8", "ignore").encode()
 
 
 def loaded(path: PurePath, scope: Scope, reason: Reason, text: str, remarks: Sequence[str] = ()) -> Loaded:
-    """A file with its tokens counted."""
+    """Build the entry of a loaded file, with its tokens counted."""
     seen, said = shown(text)
     return Loaded(
         path=str(path),

@@ -1,9 +1,13 @@
-"""Bring a history into a form that the provider takes, before each request (CX-5, CX-6). Pure, linear, and idempotent.
+"""Bring a history into a form that the provider accepts, before each request (CX-5, CX-6).
 
-Calls without an output get one, outputs without a call go, and in the formats that demand it outputs stand right behind their calls; neighbours of
-one role are merged where the format wants it; blank texts and reasoning alone go; items that nobody knows stay; pictures stay where the model takes
-them; long outputs are cut in the middle. What was in order stays the very same object, so that its bytes do not change
-(codex.md sections 3.5 and 3.6, claude-code.md section 1.5).
+Pure, linear and idempotent.
+
+Calls without an output get one; outputs without a call are dropped; formats that demand it get
+outputs right behind their calls; neighbours of one role are merged where the format wants it; blank
+texts and lone reasoning are dropped; unknown items stay; images stay where the model takes them;
+long outputs are cut in the middle. What was in order stays the very same object, so that its bytes,
+and with them the cached prefix, do not change (codex.md sections 3.5 and 3.6, claude-code.md
+section 1.5).
 """
 
 from __future__ import annotations
@@ -19,13 +23,16 @@ from memorist.errors import FormatError
 from memorist.formats.wire import UNKNOWN_ITEM
 
 OPENING = "(The conversation goes on from here.)"
-"""The user's words where a history would begin with the assistant's, which Anthropic refuses, or would be empty. Constant."""
+"""The user text put first when a history would begin with the assistant, which Anthropic refuses,
+or would be empty. Constant, for the prefix.
+"""
 
 
 def normalise(
     messages: Iterable[Message], wire_format: str, *, images: bool = True, tool_tokens: int = TOOL_TOKENS, continued: bool = False
 ) -> tuple[Message, ...]:
-    """The history as it can be sent in this wire format (`anthropic`, `openai_responses`, `openai_chat`). Raises FormatError for another.
+    """The history as it can be sent in this wire format (`anthropic`, `openai_responses`,
+    `openai_chat`). Raises FormatError for another.
 
     Args:
         messages: The history, of any format, without the system prompt.
@@ -48,7 +55,9 @@ def normalise(
 
 
 def _answered(pairs: Matched, rules: Rules) -> Iterator[Message]:
-    """Responses: outputs may stand anywhere behind their calls; those that are missing come right behind them."""
+    """Responses API: outputs may stand anywhere behind their calls; missing ones are inserted right
+    behind the call.
+    """
     for message in pairs.messages:
         missing = [call for call in message.tool_uses if call.id not in pairs.places and not served(call)]
         outputs = {call.id: made(call, message, rules) for call in missing}
@@ -62,7 +71,9 @@ def _answered(pairs: Matched, rules: Rules) -> Iterator[Message]:
 
 
 def _groups(messages: Sequence[Message], rules: Rules) -> Iterator[tuple[int, int, int]]:
-    """Stretches (first, end of the assistant's messages, end of what follows): those that are written as one reply, and all up to the next reply."""
+    """Yield stretches (first, end of the assistant's messages, end of what follows): one reply, and
+    all up to the next reply.
+    """
     index, count = 0, len(messages)
     while index < count:
         first = index
@@ -79,14 +90,16 @@ def _groups(messages: Sequence[Message], rules: Rules) -> Iterator[tuple[int, in
 
 
 def _together(before: Message, message: Message, rules: Rules) -> bool:
-    """Whether two neighbouring messages of the assistant are one on the wire: Chat Completions joins only those of other formats."""
+    """Tell whether two neighbouring assistant messages are one on the wire: Chat Completions joins
+    only those that came from other formats.
+    """
     if rules.format == "anthropic":
         return True
     return not any(each.wire is not None and each.wire.format == rules.format for each in (before, message))
 
 
 def _arranged(pairs: Matched, rules: Rules) -> Iterator[Message]:
-    """Every reply's outputs right behind it, before all else."""
+    """Move every reply's outputs right behind it, ahead of everything else."""
     messages = pairs.messages
     for first, end, after in _groups(messages, rules):
         group, others = messages[first:end], messages[end:after]
@@ -114,9 +127,10 @@ def _only_reasoning(group: Sequence[Message]) -> bool:
 
 
 def _split(others: Iterable[Message], calls: Iterable[str]) -> tuple[list[Message], list[Message]]:
-    """The messages with outputs of these calls, and the rest; outputs of other calls are not here any more, they were sent for.
+    """Split into the messages with outputs of these calls, and the rest.
 
-    Within a message, outputs come first.
+    Outputs of other calls are no longer here: they were moved to their own reply. Within a message,
+    outputs come first.
     """
     names = set(calls)
     here, rest = list[Message](), list[Message]()
@@ -133,7 +147,7 @@ def _split(others: Iterable[Message], calls: Iterable[str]) -> tuple[list[Messag
 
 
 def _only_output(message: Message, name: str) -> Message:
-    """An output that stands further down, as a message of its own."""
+    """Extract an output that stands further down, as a message of its own."""
     if len(message.blocks) == 1:
         return message
     blocks = tuple(block for block in message.blocks if isinstance(block, ToolResult) and block.tool_use_id == name)
@@ -141,7 +155,7 @@ def _only_output(message: Message, name: str) -> Message:
 
 
 def _side(message: Message) -> str:
-    """The role of the entry that the message becomes in Anthropic's format."""
+    """Return the role of the entry that the message becomes in Anthropic's format."""
     if message.role == "assistant":
         return "assistant"
     return "system" if message.role == "system" and _native(message) else "user"
@@ -152,7 +166,9 @@ def _native(message: Message) -> bool:
 
 
 def _merged(messages: Iterable[Message], wire_format: str) -> list[Message]:
-    """Neighbours of one role as one, where both stood on this wire; neighbours of other formats are joined when they are written."""
+    """Merge neighbours of one role if both came from this wire format; those of other formats are
+    joined when they are written.
+    """
     runs: list[list[Message]] = []
     for message in messages:
         if runs and _joins(runs[-1][-1], message):
@@ -180,5 +196,5 @@ def _one(run: Sequence[Message], wire_format: str) -> Message:
 
 
 def _of(block: Block, own: Origin, whole: Origin) -> Block:
-    """The block with its own origin, where its message's is another now."""
+    """Return the block with its own origin if its message now has another one."""
     return replace(block, origin=own) if isinstance(block, Text) and block.origin is None and own is not whole else block

@@ -1,4 +1,7 @@
-"""Calls and their answers: which belong together, and an answer for the calls that have none (CX-5). Pure, linear."""
+"""Pair tool calls with their results, and supply results for calls that have none (CX-5).
+
+Pure, linear.
+"""
 
 from __future__ import annotations
 
@@ -13,29 +16,36 @@ from memorist.context.normalise_parts import OWN_FORMATS, Rules
 from memorist.core.messages import Block, JsonObject, Message, Origin, Text, ToolResult, ToolUse, Wire
 
 ABSENT = "No output: the call was interrupted."
-"""Says so in place of an answer that never came. Constant, so that retries find the prefix in the cache."""
+"""Text of a result that never came. Constant, so that retries hit the cached prefix."""
 _SPACE = uuid.UUID("6f1d1c0e-5f0b-5d55-9d0a-2f6d3c1b7a90")
-"""Namespace of the ids of made answers; any constant does."""
+"""UUID namespace for the ids of supplied results; any constant works."""
 
 _EMPTY: dict[str, JsonObject] = {
     "shell_call_output": {"output": [{"stdout": "", "stderr": ABSENT, "outcome": {"type": "exit", "exit_code": 1}}]},
     "apply_patch_call_output": {"status": "failed", "output": ABSENT},
 }
-"""What an answer that is no plain text holds instead (openai SDK 3.54, `ResponseInputItemParam`)."""
+"""Content of supplied results that are not plain text (openai SDK 3.54, `ResponseInputItemParam`).
+"""
 _UNANSWERABLE = "computer_call"
-"""A call whose answer is a picture of the screen; none can be made up, so the call goes."""
+"""A call whose result is a screenshot; none can be made up, so the call is dropped."""
 
 
 class Matched(Struct, frozen=True):
-    """Messages in which every answer belongs to one call before it, and every call has an id of its own."""
+    """Messages in which every result belongs to one earlier call, and every call has a
+    unique id.
+    """
 
     messages: list[Message]
     places: dict[str, int]
-    """For each call that has an answer, the message that holds it."""
+    """For each call that has a result, the index of the message that holds it."""
 
 
 class _Matching:
-    """The calls so far. A result goes to the oldest open call of its id in the newest run of the assistant that has one."""
+    """The calls so far.
+
+    A result goes to the oldest open call of its id in the newest run of assistant messages that has
+    one.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -45,7 +55,7 @@ class _Matching:
         self.run = 0
 
     def call(self, block: ToolUse) -> ToolUse:
-        """Take a call; one whose id was used before gets another."""
+        """Register a call; one whose id was used before gets a new id."""
         name = block.id
         while name in self.taken:
             self.copies[block.id] = self.copies.get(block.id, 1) + 1
@@ -59,7 +69,7 @@ class _Matching:
         return block if name == block.id else replace(block, id=name)
 
     def answer(self, block: ToolResult) -> ToolResult | None:
-        """The answer under its call's id; None for one without a call."""
+        """Return the result under its call's id; None if it has no call."""
         _, waiting = self.open.get(block.tool_use_id, (0, None))
         if not waiting:
             return None
@@ -68,12 +78,16 @@ class _Matching:
 
 
 def served(block: ToolUse | ToolResult) -> bool:
-    """Whether the provider itself runs the call: nobody has to pair it (tool search on the server)."""
+    """Tell whether the provider itself runs the call (server-side tool search), so that it needs no
+    pairing.
+    """
     return block.extra is not None and block.extra.get("execution") == "server"
 
 
 def matched(messages: Sequence[Message], rules: Rules) -> Matched:
-    """Give each call its answer, and drop answers without one; messages that are left empty go too."""
+    """Give each call its result, and drop results without a call; messages left empty are dropped
+    too.
+    """
     found, places = list[Message](), dict[str, int]()
     matching = _Matching(rules)
     before = ""
@@ -111,7 +125,9 @@ def _matched_blocks(message: Message, matching: _Matching) -> tuple[Block, ...]:
 
 
 def _without_calls(message: Message) -> Message:
-    """Without calls that could not be read: in Chat Completions they stand beside the blocks."""
+    """Remove calls that could not be parsed: in Chat Completions they are kept outside the
+    blocks.
+    """
     wire = message.wire
     if wire is None or wire.format != "openai_chat" or not wire.extra or "tool_calls" not in wire.extra:
         return message
@@ -120,9 +136,10 @@ def _without_calls(message: Message) -> Message:
 
 
 def made(call: ToolUse, message: Message, rules: Rules) -> Message | None:
-    """The answer for a call that has none, in the manner of its message; its id follows from the call's, so that it is the same each time.
+    """Build a result for a call that has none, in the style of its message; None if none can be
+    made up.
 
-    None where no answer can be made up.
+    Its id is derived from the call's, so that it is the same each time.
     """
     wire = message.wire
     name = str(uuid.uuid5(_SPACE, call.id))

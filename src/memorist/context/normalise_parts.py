@@ -1,4 +1,5 @@
-"""Single blocks put in order before a request: pictures that the model does not take, long outputs, blocks that say nothing. Pure."""
+"""Normalize single blocks before a request: unsupported images, long outputs, empty blocks. Pure.
+"""
 
 from __future__ import annotations
 
@@ -14,38 +15,42 @@ from memorist.formats.openai_responses_items import CALLS, OUTPUTS
 from memorist.formats.wire import NOT_AN_OBJECT, UNKNOWN_ITEM, unknown_text
 
 TOOL_TOKENS = 10_000
-"""Longest tool output (CX-6; codex.md section 3.6)."""
+"""Longest tool output in estimated tokens (CX-6; codex.md section 3.6)."""
 LEAST_TOKENS = 64
-"""A smaller limit counts as this one: less would not hold the marks."""
+"""Lower bound of the limit: less would not hold the cut marks."""
 MARK_TOKENS = 16
-"""Room for the mark of a cut within the limit, so that what was cut once is not cut again."""
+"""Tokens reserved for the cut mark within the limit, so that a cut output is not cut again."""
 NO_IMAGE = "[A picture stood here; this model takes none.]"
-"""Stands for a picture. Constant, so that the bytes of a prefix do not change."""
+"""Text in place of an image. Constant, so that the bytes of a prefix do not change."""
 OWN_FORMATS = {
     "anthropic": ("anthropic", "claude_code"),
     "openai_responses": ("openai_responses", "codex"),
     "openai_chat": ("openai_chat",),
 }
-"""Formats of messages whose blocks each wire format takes as they are."""
+"""For each wire format, the message formats whose blocks it takes unchanged."""
 
 Part = Text | Image | Document | Unknown
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """What the request must be like."""
+    """The requirements of the request."""
 
     format: str
     images: bool = True
-    """The model takes pictures."""
+    """The model takes images."""
     tool_tokens: int = TOOL_TOKENS
     continued: bool = False
-    """The provider holds the history before this one (`previous_response_id`): an answer's call may be there."""
+    """The provider holds the history before this one (`previous_response_id`), so a result's call
+    may be there.
+    """
 
 
 def put_in_order(message: Message, rules: Rules) -> Message | None:
-    """The message with its blocks in order; the very same one where nothing was to be done, None when it would say nothing.
+    """Normalize the message's blocks; return the very same object if nothing changed, None if
+    nothing is left.
 
-    What cannot be sent in this format and paired with nothing goes: half-read calls and answers, entries without a role that the format knows.
+    Content that cannot be sent in this format and pairs with nothing is dropped: half-parsed calls
+    and results, entries without a role the format knows.
     """
     if _refused(message, rules):
         return None
@@ -61,7 +66,7 @@ def _same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
 
 
 def _refused(message: Message, rules: Rules) -> bool:
-    """Whether the message is an entry as it came, which the provider would refuse."""
+    """Tell whether the message is a raw entry that the provider would refuse."""
     wire, only = message.wire, message.blocks[0] if len(message.blocks) == 1 else None
     if wire is None or wire.kind != UNKNOWN_ITEM or wire.format != rules.format or not isinstance(only, Unknown):
         return False
@@ -82,7 +87,7 @@ def _own(message: Message, rules: Rules) -> bool:
 
 
 def _speaking(message: Message, rules: Rules) -> Callable[[Block], bool]:
-    """Whether a block of the message is written at all, and taken."""
+    """Return a predicate: whether a block of the message is written and accepted at all."""
     own = _own(message, rules)
     strict = rules.format == "anthropic"
     if own and not strict:
@@ -119,9 +124,11 @@ def _result(block: ToolResult, rules: Rules) -> ToolResult:
 
 
 def cut(content: tuple[Part, ...], tokens: int) -> tuple[Part, ...]:
-    """A tool's answer in at most `tokens` estimated tokens of text: cut in the middle, half and half, with a mark (CX-6).
+    """Truncate a tool result to at most `tokens` estimated tokens of text: cut in the middle, half
+    and half, with a mark (CX-6).
 
-    Of several texts the first use the room up; the rest are left out and counted in a mark. Other parts are free. Cutting again changes nothing.
+    Of several texts the first ones use up the room; the rest are left out and counted in a mark.
+    Other parts are free. Idempotent.
     """
     tokens = max(tokens, LEAST_TOKENS)
     sizes = [estimate_text(part.text) if isinstance(part, Text) else 0 for part in content]

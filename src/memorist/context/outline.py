@@ -1,6 +1,7 @@
-"""The structure of a request: who says what kind of text, in which order. No text. Pure.
+"""The structure of a request: who sends what kind of text, in which order, without the text. Pure.
 
-It is what stays of a captured request of somebody else's client, and what two ways to assemble a context can be compared by (docs/context-compared.md).
+It is what is kept of a captured request of another client, and what two ways to assemble a context
+are compared by (docs/context-compared.md).
 """
 
 from __future__ import annotations
@@ -20,27 +21,31 @@ from memorist.errors import InputError
 from memorist.formats.registry import codec, recognise_request
 
 NO_TAG = "no tag"
-"""An instruction that is known by its role alone."""
+"""An instruction recognised by its role alone."""
 _WHOLE = re.compile(r"\s*<([A-Za-z_][\w.-]{0,80})(?:\s[^<>]*)?>.*</\1>\s*", re.DOTALL)
 _WRITTEN = re.compile(r"(\+ )?(\w+): (.+?)(?: \(([^()]*)\))?")
 _VAGUE = frozenset({NO_TAG, "system-reminder", "injected"})
 """Tags that do not say what the text is about."""
 
 Facts = Mapping[str, Sequence[str]]
-"""What a text is about, by words that were put there on purpose: a file's content, a folder's name. The first whose word is found counts."""
+"""What a text is about, by marker words planted on purpose (a file's content, a folder's name).
+
+The first one found counts.
+"""
 
 
 class Item(Struct, frozen=True):
-    """One piece of a request."""
+    """One item of a request."""
 
     role: str
     tag: str
-    """Of the scaffold table, or what else it is: `prompt`, `reply`, `tool_use` …; `<name>` where the table does not know a tag, `[kind]`
-    where the format does not know an item."""
+    """A tag of the scaffold table, or what else it is: `prompt`, `reply`, `tool_use` …; `<name>`
+    for a tag the table does not know, `[kind]` for an item the format does not know.
+    """
     about: str = ""
-    """Where the tag alone does not say it: the name of the fact that was found in it."""
+    """The subject found in it, where the tag alone does not say it."""
     joined: bool = False
-    """Whether it shares a message with the piece before it."""
+    """Whether it shares a message with the item before it."""
 
     def __str__(self) -> str:
         about = f" ({self.about})" if self.about else ""
@@ -48,18 +53,22 @@ class Item(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """A row of a comparison: the same kind of text on both sides, or something that one side has alone."""
+    """A row of a comparison: the same kind of text on both sides, or something only one
+    side has.
+    """
 
     theirs: Item | None
     ours: Item | None
     moved: bool = False
-    """Whether both have it, in different places."""
+    """Whether both sides have it, in different places."""
     same: bool = False
-    """Whether both have it in the same place, and share a message in the same way with what is the same before it."""
+    """Whether both have it in the same place and share a message in the same way with the equal
+    item before it.
+    """
 
 
 def item(written: str) -> Item:
-    """An item as `str` writes it. Raises InputError for anything else."""
+    """Parse an item as `str` writes it. Raises InputError for anything else."""
     found = _WRITTEN.fullmatch(written)
     if found is None:
         raise InputError(f"{written!r} is no item of an outline, such as 'user: prompt'")
@@ -67,7 +76,10 @@ def item(written: str) -> Item:
 
 
 def outline(body: JsonObject, facts: Facts | None = None) -> tuple[Item, ...]:
-    """The structure of a request body of any wire format. Raises FormatError for what is none."""
+    """Build the structure of a request body of any wire format.
+
+    Raises FormatError for anything else.
+    """
     wire = codec(recognise_request(body))
     prompt = wire.decode_request(body)
     family: Family = "file-native" if wire.name == "anthropic" else "rollout"
@@ -107,12 +119,16 @@ def _about(text: str, facts: Facts) -> str:
 
 
 def added(before: Sequence[Item], now: Sequence[Item]) -> tuple[Item, ...]:
-    """What a request has behind all that the one before it had; everything where it does not go on from that."""
+    """Return what a request adds after all items of the previous one; everything if it does not
+    continue it.
+    """
     return tuple(now[len(before) :]) if tuple(now[: len(before)]) == tuple(before) else tuple(now)
 
 
 def compared(theirs: Sequence[Item], ours: Sequence[Item]) -> tuple[Pair, ...]:
-    """Both sides in their order, the longest common run of kinds side by side; what both have but in different places stands where they have it."""
+    """Align both sides by their longest common subsequence of kinds; what both have in different
+    places stays where each has it.
+    """
     places = _common([_kind(item) for item in theirs], [_kind(item) for item in ours])
     pairs: list[Pair] = []
     for (mine, yours), (next_mine, next_yours) in pairwise([(-1, -1), *places, (len(theirs), len(ours))]):
@@ -124,7 +140,10 @@ def compared(theirs: Sequence[Item], ours: Sequence[Item]) -> tuple[Pair, ...]:
 
 
 def _judged(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """The pairs, with whether each is the same. Behind something that one side has alone, nothing can be shared in the same way."""
+    """Yield the pairs, each marked as same or not.
+
+    After an item only one side has, nothing can be shared in the same way.
+    """
     before = True
     for pair in pairs:
         both = pair.theirs is not None and pair.ours is not None and not pair.moved
@@ -137,7 +156,7 @@ def _kind(item: Item) -> tuple[str, str, str]:
 
 
 def _common(left: Sequence[object], right: Sequence[object]) -> list[tuple[int, int]]:
-    """Places of the longest common subsequence."""
+    """Return the index pairs of the longest common subsequence."""
     lengths = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for at in range(len(left) - 1, -1, -1):
         for to in range(len(right) - 1, -1, -1):
@@ -156,7 +175,7 @@ def _common(left: Sequence[object], right: Sequence[object]) -> list[tuple[int, 
 
 
 def _united(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """The pairs, with what both sides have in different places in one of them."""
+    """Yield the pairs, with items that both sides have in different places joined into one."""
     alone = [pair.ours for pair in pairs if pair.theirs is None and pair.ours is not None]
     moved: list[Item] = []
     rows: list[Pair] = []

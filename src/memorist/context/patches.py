@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386) and the plain form of values that they can carry. Pure."""
+"""JSON merge patches (RFC 7386) and the canonical form of values that they can carry. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def plain(value: object) -> object:
-    """The value as a patch can carry it: null takes a key out, so that an object's keys without a value are left out; NaN and infinity are no JSON."""
+    """Return the value as a patch can carry it: null removes a key, so keys without a value are
+    left out; NaN and infinity are not JSON.
+    """
     match value:
         case dict():
             return plain_object(value)
@@ -27,12 +29,12 @@ def plain(value: object) -> object:
 
 
 def plain_object(values: Mapping[str, object]) -> JsonObject:
-    """An object as a patch can carry it."""
+    """Return an object as a patch can carry it."""
     return {str(key): inner for key, each in values.items() if (inner := plain(each)) is not None}
 
 
 def canonical(value: object) -> bytes:
-    """The same bytes for the same JSON value, whatever the order of its keys. True is not 1."""
+    """Encode a JSON value to the same bytes whatever the order of its keys. True differs from 1."""
     try:
         return _encode(value)
     except (OverflowError, UnicodeEncodeError):  # an integer of more than 64 bits; a lone surrogate
@@ -40,7 +42,10 @@ def canonical(value: object) -> bytes:
 
 
 def difference(before: JsonObject, now: JsonObject) -> JsonObject:
-    """The patch that makes `before` into `now`; empty when they are the same. Both hold no null as the value of a key."""
+    """Build the patch that turns `before` into `now`; empty if they are equal.
+
+    Neither may hold null as the value of a key.
+    """
     patch: JsonObject = {key: None for key in before if key not in now}
     for key, value in now.items():
         old = before.get(key)
@@ -51,7 +56,7 @@ def difference(before: JsonObject, now: JsonObject) -> JsonObject:
 
 
 def patched(before: JsonObject, patch: JsonObject) -> JsonObject:
-    """The state after the patch. Nothing that is given is changed."""
+    """Return the state after the patch. The arguments are not changed."""
     now = dict(before)
     for key, value in patch.items():
         if value is None:

@@ -1,4 +1,4 @@
-"""One piece of what the model is shown: its text, where it comes from, why it is there. Pure."""
+"""The pieces of a context: text, source and reason. Pure."""
 
 from __future__ import annotations
 
@@ -13,45 +13,50 @@ from memorist.core.tokens import estimate_text, family_factor
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """What a caller gives for one place of the context. `tag` names a row of the scaffold table (`memorist.context.scaffold`)."""
+    """A section supplied by a caller.
+
+    `tag` names a row of the scaffold table (`memorist.context.scaffold`).
+    """
 
     tag: str
     text: str
-    """Without its tags."""
+    """The text without its tags."""
     source: str = "the host"
     """Where it comes from: a path, a setting, a subsystem."""
     why: str = ""
-    """Empty for the reason that the table gives."""
+    """Empty uses the table's reason."""
     values: dict[str, str] = {}
     """Values of the names in the row's opening, such as the folder of `AGENTS.md`."""
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """One piece as it goes out, tags and all."""
+    """One piece as it is sent, including its tags."""
 
     role: Role
     tag: str
-    """Of the scaffold table, or what else it is: `prompt`, `reply`, `tool_use` …"""
+    """A tag of the scaffold table, or what else it is: `prompt`, `reply`, `tool_use` …"""
     text: str
     source: str
     why: str
     tokens: int
-    """Estimated, by `core.tokens`; without a model's factor until `counted_for`."""
+    """Estimated by `core.tokens`; without the model family's factor until `recount_tokens`."""
 
 
 class LeftOut(Struct, frozen=True):
-    """What was looked at and is not in the context, or not whole, and why."""
+    """A source that is not in the context, or not whole, and why."""
 
     source: str
     why: str
 
 
 def piece(role: Role, tag: str, text: str, *, source: str, why: str) -> Piece:
-    """A piece with its tokens counted."""
+    """Build a piece with its tokens counted."""
     return Piece(role=role, tag=tag, text=text, source=source, why=why, tokens=estimate_text(text))
 
 
 def counted_for(pieces: Iterable[Piece], model: str) -> tuple[Piece, ...]:
-    """Freshly counted pieces with the tokens that this model's family makes of them; as they are without a model."""
+    """Return freshly counted pieces with this model family's token factor applied; unchanged
+    without a model.
+    """
     factor = family_factor(model) if model else 1.0
     return tuple(replace(each, tokens=math.ceil(each.tokens * factor)) for each in pieces)

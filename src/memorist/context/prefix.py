@@ -1,7 +1,9 @@
-"""The prefix only grows: each request extends the one before, or the difference is named (CX-8). Pure.
+"""Check that the prefix only grows: each request extends the one before, or the difference is named
+(CX-8). Pure.
 
-A provider serves from its cache what begins with the very same bytes as before: tools, system prompt, then the history. `Prefix` takes request bodies
-of any of the three wire formats in the order in which they were sent; `memorist.testing.only_grows` makes a claim of it in a test.
+A provider serves from its cache a request that begins with the very same bytes as before: tools,
+system prompt, then the history. `PrefixChecker` takes request bodies of any of the three wire
+formats in the order in which they were sent; `memorist.testing.only_grows` asserts it in a test.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from memorist.core.messages import JsonObject, Origin
 from memorist.formats.harness import origin_of
 
 Why = Cause | Literal["compaction", "rolled back", "host rewrite"]
-"""Known causes: a compaction, turns taken back, a host that rewrote what it had sent; else the part that changed."""
+"""Known causes: a compaction, rolled-back turns, a host that rewrote its history; otherwise the
+part that changed.
+"""
 
 
 class Difference(Struct, frozen=True):
@@ -24,19 +28,21 @@ class Difference(Struct, frozen=True):
     request: int
     """Counted from 1."""
     part: str
-    """`tools`, `system`, `model`, `params` or `messages`: where the bytes part."""
+    """Where the bytes diverge: `tools`, `system`, `model`, `params` or `messages`."""
     why: Why
     what: str
-    """What exactly, in one clause for a person."""
+    """What exactly differs, in one clause."""
     index: int | None = None
-    """The first entry of the history that differs, counted from 0; None where the history is not the cause."""
+    """The first history entry that differs, counted from 0; None if the history is not the
+    cause.
+    """
 
     def __str__(self) -> str:
         return f"request {self.request}: {self.why} ({self.part}): {self.what}"
 
 
 class Prefix:
-    """Requests as they are sent, one after another. Call it with each body."""
+    """Consecutive requests of one conversation. Call it with each body."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -45,9 +51,12 @@ class Prefix:
         self._expected: Why | None = None
 
     def __call__(self, body: JsonObject) -> Difference | None:
-        """Take the next request. The difference to the one before, if it does not extend that; it is kept in `differences` too.
+        """Take the next request; return how it fails to extend the previous one, or None.
 
-        Cache marks do not count, as they move with every request; neither does a text written as one block of text.
+        Differences are also collected in `differences`.
+
+        Cache marks are ignored, as they move with every request; so is whether a text is written as
+        a string or as one text block.
         """
         self.requests += 1
         now = sent(body, exact=True)
@@ -68,16 +77,18 @@ class Prefix:
         return difference
 
     def expect(self, why: Why) -> None:
-        """Say why the next request will not extend this one, where the sender knows: after a compaction, say."""
+        """Announce why the next request will not extend this one, for example after a
+        compaction.
+        """
         self._expected = why
 
     def __str__(self) -> str:
-        """One line for each difference, or that there is none."""
+        """One line for each difference, or a statement that there is none."""
         return "\n".join(map(str, self.differences)) or f"the prefix only grew over {self.requests} requests"
 
 
 def _in_history(found: Difference, index: int, body: JsonObject, count: int) -> Difference:
-    """Name the cause of a change within the history."""
+    """Determine the cause of a change within the history."""
     history = body.get("messages", body.get("input"))
     entries = history if isinstance(history, list) else []
     entry = entries[index] if index < len(entries) else None
@@ -92,7 +103,7 @@ def _in_history(found: Difference, index: int, body: JsonObject, count: int) -> 
 
 
 def _summary(entry: object) -> bool:
-    """Whether an entry begins with a compaction's summary."""
+    """Tell whether an entry begins with a compaction's summary."""
     if not isinstance(entry, dict):
         return False
     content = entry.get("content")

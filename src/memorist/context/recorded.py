@@ -1,4 +1,7 @@
-"""A recorded session's context at one of its turns, cut into pieces by the scaffold table. Pure (CX-9)."""
+"""A recorded session's context at one of its turns, cut into pieces by the scaffold table.
+
+Pure (CX-9).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from memorist.formats.recorded import Entry, Head
 
 _FAMILIES: dict[str, Family] = {"codex": "rollout", "claude_code": "file-native"}
 _UNTAGGED = {"developer": "developer_instructions", "system": "static"}
-"""What text of these roles is where no tag says more: known by the role alone."""
+"""What untagged text of these roles is, known by the role alone."""
 
 CONVERSATION = {
     "prompt": "the user said it",
@@ -43,7 +46,7 @@ CONVERSATION = {
     "media": "a picture or document",
     "unknown": "an item of a kind that is not known here, called by its name",
 }
-"""What is no scaffold, and why it is there."""
+"""Parts of the conversation that are not scaffold, with the reason for each."""
 
 OURS = {
     WORLD_CHANGE: "memorist told what of the surroundings changed",
@@ -51,30 +54,34 @@ OURS = {
     RECALLED: "memories that suit the conversation",
     PAST: "what past sessions taught",
 }
-"""What memorist shows in a live session, by how the ids of its messages begin."""
+"""What memorist adds in a live session, by the prefix of the message ids."""
 
 
 def family_of(head: Head | None, otherwise: Family) -> Family:
-    """The family of a recorded session, by the client that wrote it."""
+    """Return the family of a recorded session, by the client that wrote it."""
     return _FAMILIES.get(head.format, otherwise) if head is not None else otherwise
 
 
 def model_of(recorded: Recorded) -> str:
-    """The model of the newest reply until then; what the head names where none says; else empty."""
+    """Return the model of the newest reply so far; otherwise what the head names; otherwise
+    empty.
+    """
     named = next((message.model for message in reversed(recorded.everything) if message.model), None)
     return named or (recorded.head.model if recorded.head is not None else "")
 
 
 def is_turn(message: Message) -> bool:
-    """Whether a message begins a turn: the person spoke."""
+    """Tell whether a message begins a turn: the user spoke."""
     return message.origin is Origin.USER and message.role == "user" and not message.tool_results
 
 
 def place_of_turn(entries: Iterable[Entry], turn: int | None) -> tuple[int, str]:
-    """The turn that is meant (the last one without a number), and the number of the message it begins with, for `recorded_at`.
+    """Find a turn (the last one without a number) and the id of the message it begins with, for
+    `recorded_at`.
 
-    It begins with the person's words, or with the last of what a harness adds to them. The number is empty for the last turn: that one is shown to
-    the end of the session. Raises InputError when there is no such turn.
+    It begins with the user's words, or with the last of what the host adds to them. The id is empty
+    for the last turn, which is shown to the end of the session. Raises InputError if there is no
+    such turn.
     """
     count = messages = 0
     for entry in entries:
@@ -91,12 +98,16 @@ def place_of_turn(entries: Iterable[Entry], turn: int | None) -> tuple[int, str]
 
 
 def _comes_along(message: Message) -> bool:
-    """Whether a message goes to the model with the words before it: what a harness adds, such as a skill or an attachment."""
+    """Tell whether a message accompanies the prompt before it: host additions such as a skill or an
+    attachment.
+    """
     return message.role in {"user", "developer"} and message.origin is Origin.INJECTED and not message.tool_results
 
 
 def recorded_pieces(recorded: Recorded, family: Family) -> tuple[Piece, ...]:
-    """Every piece of the window at that message, in order: base instructions where the file holds them, scaffolds, and what was said."""
+    """Return every piece of the window at that message, in order: base instructions if the file
+    holds them, scaffold, and conversation.
+    """
     found: list[Piece] = []
     if recorded.head is not None and recorded.head.instructions:
         kind = row("base_instructions" if family == "rollout" else "static", family)
@@ -134,7 +145,7 @@ def _of_text(block: Text, message: Message, family: Family, source: str) -> Iter
 
 
 def untagged(message: Message, block: Text) -> tuple[str, str]:
-    """The name of a text that no tag tells of."""
+    """Name a text that no tag identifies."""
     if message.role in _UNTAGGED:
         return _UNTAGGED[message.role], "known by its role alone: it has no tag"
     origin = block.origin or message.origin
@@ -144,12 +155,12 @@ def untagged(message: Message, block: Text) -> tuple[str, str]:
 
 
 def part_of(block: Block) -> str:
-    """What a block that is no text is, by its name in `CONVERSATION`."""
+    """Name a block that is not text, by its key in `CONVERSATION_PARTS`."""
     return _said(block)[0]
 
 
 def _said(block: Block) -> tuple[str, str]:
-    """What a block that is no text is, and how it is shown."""
+    """Name a block that is not text, and render it."""
     match block:
         case Thinking(text=text):
             return "thinking", text

@@ -1,7 +1,8 @@
-"""Taking back turns (CX-7): a marker at the end of the transcript, never a deletion; what survives is found by reading. Pure.
+"""Rolling back turns (CX-7): a marker at the end of the transcript, never a deletion. Pure.
 
-A turn begins with what the user typed, and with what was put into the context right above it. What stands before the first turn is the session's and
-stays; to take back more turns than there are is to go back to there (codex.md section 3.7).
+A turn begins with what the user typed, and with what was put into the context right above it. What
+precedes the first turn belongs to the session and stays; rolling back more turns than there are
+goes back to that point (codex.md section 3.7).
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from memorist.formats.recorded import Boundary, Entry, RolledBack, WorldRecord
 
 
 def roll_back(entries: Iterable[Entry], turns: int) -> RolledBack | None:
-    """The marker that takes back the last turns; append it to the transcript. None when there is no turn to take back, or `turns` is not positive."""
+    """Build the marker that rolls back the last turns, to be appended to the transcript.
+
+    None if there is no turn to roll back, or `turns` is not positive.
+    """
     kept, following = _followed(entries)
     before = _messages(_live(kept, following.stretches))
     dropped, _ = following.take_back(turns, len(kept))
@@ -25,18 +29,21 @@ def roll_back(entries: Iterable[Entry], turns: int) -> RolledBack | None:
 
 
 def surviving(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries without those of turns that were taken back; the markers stay. Linear."""
+    """Return the entries without those of rolled-back turns; the markers stay. Linear."""
     kept, following = _followed(entries)
     return _live(kept, following.stretches)
 
 
 def taken_back(entries: Iterable[Entry]) -> list[tuple[int, int]]:
-    """The stretches of entries that were taken back (first, and one after the last; in order, apart). No entry is held."""
+    """Return the spans of rolled-back entries as (first, one past the last), in order and disjoint.
+
+    No entry is held.
+    """
     return _turns(entries).stretches
 
 
 def is_turn(message: Message) -> bool:
-    """Whether a message begins a turn of a transcript: a person, or another agent, spoke."""
+    """Tell whether a message begins a turn of a transcript: the user, or another agent, spoke."""
     return message.role == "user" and message.origin in (Origin.USER, Origin.AGENT)
 
 
@@ -46,7 +53,9 @@ def _followed(entries: Iterable[Entry]) -> tuple[list[Entry], Turns]:
 
 
 def _turns(entries: Iterable[Entry]) -> Turns:
-    """Markers whose messages were left out by their reader (`kept` is false) are history already."""
+    """Markers whose messages were already left out by the reader (`kept` is false) have no
+    effect.
+    """
     turns = Turns()
     for place, entry in enumerate(entries):
         match entry:
@@ -71,7 +80,7 @@ def _messages(entries: list[Entry]) -> int:
 
 
 def _live(entries: list[Entry], stretches: list[tuple[int, int]]) -> list[Entry]:
-    """The entries that lie in none of the stretches (first, and one after the last; in order, apart)."""
+    """Return the entries outside the spans (first, one past the last; in order, disjoint)."""
     found: list[Entry] = []
     place = 0
     for first, after in stretches:

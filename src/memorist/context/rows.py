@@ -1,6 +1,7 @@
-"""The scaffold table: every tag of both families, as data. Sources: source-notes.md, codex.md section 3.2, claude-code.md sections 1 and 12.9, clients.md.
+"""The scaffold table: every tag of both families, as data.
 
-Tag names and their forms are facts of those clients; what stands inside is written by whoever assembles.
+Sources: source-notes.md, codex.md section 3.2, claude-code.md sections 1 and 12.9, clients.md. Tag
+names and their forms are facts about those clients; the content is written by the caller.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from memorist.context.settings import Family
 from memorist.core.messages import Origin, Role
 
 Known = Literal["part", "whole", "lead", "role", "label"]
-"""How a text is recognised when it is read back: `part` wherever it opens at the start of a line and is closed, `whole` where it encloses the
-whole text, `lead` by its first words, `label` by a tag that stands alone in its block, `role` by nothing but who speaks."""
+"""How a text is recognised when it is read back: `part` wherever it opens at the start of a line
+and is closed, `whole` if it encloses the whole text, `lead` by its first words, `label` by a tag
+alone in its block, `role` by the role alone.
+"""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -26,17 +29,17 @@ class Row(Struct, frozen=True, kw_only=True):
     when: str
     """When it appears, in a few words."""
     opening: str
-    """With `{{names}}` where something is filled in; empty where no tag stands."""
+    """With `{{names}}` to be filled in; empty if there is no tag."""
     closing: str
     known: Known
     origin: Origin = Origin.INJECTED
-    """What it counts as when it is read back."""
+    """The origin it gets when it is read back."""
     apart: bool = False
-    """Whether it has a message of its own; the others share one with their neighbours of the same role."""
+    """Whether it gets a message of its own; others share one with neighbours of the same role."""
 
 
 def _row(family: Family, role: Role, tag: str, known: Known, when: str, origin: Origin = Origin.INJECTED) -> Row:
-    """A row whose form is the plain one: the tag on a line of its own before and after the text."""
+    """Build a row of the plain form: the tag on a line of its own before and after the text."""
     bare = known == "role"
     return Row(
         tag=tag,

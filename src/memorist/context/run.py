@@ -1,4 +1,6 @@
-"""The first context of a session in a folder, looked up and assembled: instruction files, surroundings, memory, and what the host brings."""
+"""Read and assemble the first context of a session: instruction files, environment, memory and the
+host's sections.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ from memorist.ports import Clock, ReadableFiles
 
 
 class Assembled(Struct, frozen=True, kw_only=True):
-    """A first context, and the report of how it came about."""
+    """A first context, and the report of how it was assembled."""
 
     family: Family
     pieces: tuple[Piece, ...]
     instructions: Instructions
     left_out: tuple[LeftOut, ...]
-    """What was looked at and is not, or not whole, in the context."""
+    """Sources that are not in the context, or not whole."""
 
     @property
     def tokens(self) -> int:
@@ -37,17 +39,17 @@ class Assembled(Struct, frozen=True, kw_only=True):
 
 
 class Outside(Struct, frozen=True, kw_only=True):
-    """What looking up works with."""
+    """Dependencies of reading a context."""
 
     files: ReadableFiles
     clock: Clock
     settings: ContextSettings
     environment: Mapping[str, str] | None = None
-    """Variables in place of the process's."""
+    """Environment variables in place of the process's own."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What was found in a folder: its instruction files, and its surroundings."""
+    """What was found in a folder: its instruction files and its environment."""
 
     family: Family
     instructions: Instructions
@@ -55,9 +57,11 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 def look(folder: Path, family: Family, outside: Outside, *, touched: Sequence[Path] = (), git: bool = True) -> Seen:
-    """Read the instruction files of a folder, and what the machine and, with `git`, the repository say.
+    """Read the instruction files of a folder, and what the machine and, with `git`, the repository
+    report.
 
-    `touched` are files that were read in the session: what waits for them is loaded too. A file that cannot be read is reported, and stops nothing.
+    `touched` are files read in the session: rules and nested files that wait for them are loaded
+    too. A file that cannot be read is reported and does not stop anything.
     """
     around = surroundings(folder, outside.clock, git=git and family == "file-native", environment=outside.environment)
     if family == "rollout":
@@ -67,7 +71,10 @@ def look(folder: Path, family: Family, outside: Outside, *, touched: Sequence[Pa
 
 
 def assembled(seen: Seen, given: Sequence[Section], *, status_characters: int = 2_000) -> Assembled:
-    """The first context of what was found, with the host's own sections. Raises InputError for a section that the family does not have."""
+    """Build the first context of what was found plus the host's own sections.
+
+    Raises InputError for a section the family does not have.
+    """
     family, instructions, around = seen.family, seen.instructions, seen.around
     if family == "rollout":
         own = rollout_sections(instructions, around)
@@ -87,9 +94,11 @@ def assembled(seen: Seen, given: Sequence[Section], *, status_characters: int = 
 def first_context(
     folder: Path, family: Family, outside: Outside, *, given: Sequence[Section] = (), allowed: Allowed = NOTHING_SAID
 ) -> Assembled:
-    """Assemble the first context of a session in the folder: `look`, then `assembled`.
+    """Assemble the first context of a session in the folder: `read_folder_context`, then
+    `build_first_context`.
 
-    `given` are the host's own sections, such as skills; `allowed` is what the rollout family is told of approval, sandbox and the like.
+    `host_sections` are the host's own, such as skills; `permissions` is what the rollout family is
+    told about approval, sandbox and the like.
     """
     seen = look(folder, family, outside)
     seen = replace(seen, around=around_of(allowed, seen.around))
@@ -97,7 +106,7 @@ def first_context(
 
 
 def memory_section(text: str, source: str, family: Family) -> Section:
-    """The index of auto memory as recall frames it, as a section of the family."""
+    """Turn the auto memory index, as recall frames it, into a section of the family."""
     inner = unwrap(text, row(REMINDER, "file-native")) or text
     tag = "memory" if family == "rollout" else REMINDER
     return Section(tag=tag, text=inner, source=source, why="memories of earlier sessions, one line each")

@@ -1,6 +1,8 @@
-"""Putting a text into its tag, taking it out again, and telling which row of the scaffold table a text is of. Pure (CX-1, CX-2).
+"""Wrap a text in its tag, unwrap it, and identify the row of the scaffold table that a text belongs
+to. Pure (CX-1, CX-2).
 
-What counts as typed by a person is decided in one place, `memorist.formats.harness`; here the pieces get their names.
+What counts as typed by the user is decided in `memorist.formats.harness` alone; here the pieces
+only get their names.
 """
 
 from __future__ import annotations
@@ -24,11 +26,14 @@ _BY_TAG: dict[str, tuple[Row, ...]] = {
 _UNTAGGED = tuple(row for row in TABLE if row.opening and not row.opening.startswith("<"))
 _ALIASES = {"/image": "image end"}
 _HEAD = 200
-"""Characters of a text that the untagged leads are looked for in."""
+"""Characters of a text that are searched for the untagged leads."""
 
 
 def row(tag: str, family: Family | None = None) -> Row:
-    """The row of a tag; the first one of that name without a family. Raises InputError, which names the tag."""
+    """Return the row of a tag; without a family, the first of that name.
+
+    Raises InputError, which names the tag.
+    """
     for found in _BY_TAG.get(tag.lower(), ()):
         if family is None or found.family == family:
             return found
@@ -36,28 +41,37 @@ def row(tag: str, family: Family | None = None) -> Row:
 
 
 def wrap(kind: Row, text: str, values: Mapping[str, str] | None = None) -> str:
-    """The text in its tag. `values` fill the names of the opening (`folder`, `key`, `source` …).
+    """Wrap the text in its tag.
 
-    The text is taken as it is: data goes through `safety.data.neutralise` first. Raises SettingsError for a missing value.
+    `values` fill the names of the opening (`folder`, `key`, `source` …).
+
+    The text is used as it is: data goes through `safety.data.neutralise` first. Raises
+    SettingsError for a missing value.
     """
     plain = {name: _one_line(value, kind) for name, value in (values or {}).items()}
     return f"{render(kind.opening, plain, strict=True)}{text}{render(kind.closing, plain, strict=True)}"
 
 
 def _one_line(value: str, kind: Row) -> str:
-    """A value that cannot end its tag: no line ends, no angle brackets; inside quotes no quotes."""
+    """Make a value that cannot end its tag: no line ends, no angle brackets; inside quotes no
+    quotes.
+    """
     line = " ".join(value.split())
     return inside_quotes(line) if kind.opening.startswith("<") else line.replace("<", "&lt;")
 
 
 def contained(text: str, kind: Row) -> str:
-    """The text, which can no longer end the tag that it is put into: the first sign of such an end becomes `&lt;`."""
+    """Return the text so that it cannot end its own tag: the first character of such an end becomes
+    `&lt;`.
+    """
     closing = kind.closing.strip().partition("{{")[0].rstrip(">")
     return re.sub(f"<(?={re.escape(closing[1:])})", "&lt;", text, flags=re.IGNORECASE) if closing.startswith("</") else text
 
 
 def unwrap(text: str, kind: Row) -> str | None:
-    """What stands in the tag; None where the text as a whole is not of this row, and for rows without a tag."""
+    """Return the content of the tag; None if the text as a whole is not of this row, and for rows
+    without a tag.
+    """
     found = _form(kind).fullmatch(text.strip()) if kind.opening else None
     return found["inner"] if found else None
 
@@ -69,7 +83,9 @@ def _form(kind: Row) -> re.Pattern[str]:
 
 
 def _loose(form: str, *, named: bool) -> str:
-    """The form as a pattern: any value for a name, further attributes, and any white space for a line end."""
+    """Turn the form into a pattern: any value for a name, further attributes, any white space for a
+    line end.
+    """
     pattern = ""
     for piece in re.split(r"(\{\{\w+\}\}|\n+)", form):
         if piece.startswith("{{"):
@@ -81,7 +97,10 @@ def _loose(form: str, *, named: bool) -> str:
 
 
 def identify(text: str, role: Role, family: Family | None = None) -> Row | None:
-    """The row of a whole text that somebody of this role said; None where no row is of it. Rows known by their role alone are never found."""
+    """Return the row of a whole text of this role, or None.
+
+    Rows known by their role alone are never returned.
+    """
     head = text[:_HEAD].lstrip().lower()
     for kind in _UNTAGGED:
         if kind.role == role and head.startswith(_lead(kind)):
@@ -100,7 +119,9 @@ def _lead(kind: Row) -> str:
 
 
 def _stands(kind: Row, text: str) -> bool:
-    """Whether the text is of this row: labels alone, parts and leads wherever they close, wholes at the end."""
+    """Tell whether the text is of this row: labels alone, parts and leads wherever they close,
+    wholes at the end.
+    """
     closing = kind.closing.strip().lower()
     folded = text.rstrip().lower()
     if kind.known == "label":
@@ -111,7 +132,8 @@ def _stands(kind: Row, text: str) -> bool:
 
 
 def pieces_of(text: str, role: Role, family: Family | None = None) -> Iterator[tuple[Row | None, str]]:
-    """A text cut into what the table knows and what it does not, in order and without loss but for blank space between them.
+    """Split a text into known rows and unknown text, in order and lossless but for white space in
+    between.
 
     A summary is one piece, whatever it quotes.
     """
@@ -133,5 +155,5 @@ def _between(text: str, role: Role, family: Family | None) -> Iterator[tuple[Row
 
 
 def required(kind: Row) -> frozenset[str]:
-    """The names that `wrap` needs values for."""
+    """Return the names that `wrap_in_tag` needs values for."""
     return names(kind.opening)

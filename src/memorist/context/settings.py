@@ -11,31 +11,41 @@ Family = Literal["rollout", "file-native"]
 
 
 class ContextSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which instruction files are read, and how much of them. Source of each default: claude-code.md section 2, codex.md section 3.2."""
+    """Which instruction files are read, and how much of them.
+
+    Source of each default: claude-code.md section 2, codex.md section 3.2.
+    """
 
     family: Family = "file-native"
-    """The family that is assembled where nothing else says which: `file-native` or `rollout`."""
+    """The default family: `file-native` or `rollout`."""
     exclude: tuple[str, ...] = ()
-    """Globs against absolute paths of instruction files that are not read. The managed file cannot be excluded."""
+    """Globs on absolute paths of instruction files that are not read.
+
+    The managed file cannot be excluded.
+    """
     outside: bool = False
     """True follows links and imports of a project's files to places outside the project."""
     managed: str = ""
-    """The managed instruction file; empty for the system's own place."""
+    """The managed instruction file; empty uses the platform's own path."""
     user_folder: str = "~/.claude"
     """Folder of the user's own CLAUDE.md and rules."""
     agents_folder: str = "~/.codex"
     """Folder of the user's own AGENTS.md."""
     agents_names: tuple[str, ...] = ("AGENTS.override.md", "AGENTS.md")
-    """Names looked for in each folder of the AGENTS.md family; the first that is there counts."""
+    """File names of the AGENTS.md family in order of preference; the first that exists in a folder
+    is read.
+    """
     agents_bytes: int = 32_768
-    """Bytes of the project's AGENTS.md files together; the user's own may have as many again."""
+    """Byte budget of the project's AGENTS.md files together; the user's own may have as
+    many again.
+    """
     root_markers: tuple[str, ...] = (".git",)
-    """What a project's root folder holds."""
+    """Names that mark a project's root folder."""
     file_bytes: int = 4_194_304
-    """Bytes of one CLAUDE.md, rule or import; a larger one is left out whole."""
+    """Largest CLAUDE.md, rule or import in bytes; a larger one is left out whole."""
     hops: int = 4
-    """Imports followed one from another."""
+    """Longest chain of imports."""
     files: int = 1_000
-    """Instruction files read at most, against imports without end."""
+    """Upper bound of instruction files read, against endless imports."""
     status_characters: int = 2_000
     """Characters of `git status` that are shown."""

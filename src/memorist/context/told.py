@@ -1,4 +1,6 @@
-"""What a session's model was told first, as sections of the world state, so that later only the differences are told (CX-3). Pure."""
+"""What a session's model was first told, as world state sections, so that later only differences
+are sent (CX-3). Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +19,32 @@ from memorist.core.messages import Role
 from memorist.core.template import render
 
 ENVIRONMENT, MODEL, INSTRUCTIONS = "environment", "model", "instructions"
-"""Ids of sections. Those of the host's own begin with `given`."""
+"""Section ids. Those of the host's own sections begin with `given`."""
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """Everything that is told of the surroundings, as it is now."""
+    """The current state of everything that the model is told about its environment."""
 
     family: Family
     around: Surroundings
     instructions: Instructions = Instructions()
     given: tuple[Given, ...] = ()
-    """The host's sections, and ours that stand with them: the catalogue of skills."""
+    """The host's sections, and our own next to them: the catalogue of skills."""
     model_switch: str = ""
-    """The text that tells of another model, around {{model}}."""
+    """Template of the text that announces another model, around {{model}}."""
 
 
 def sections_of(told: Told) -> tuple[Section, ...]:
-    """The sections to compare. Their values are short: of a text that was told, only its digest is kept."""
+    """Build the sections to compare. Their values are short: of a text only its digest is kept."""
     if told.family == "rollout":
         return tuple(_rollout(told))
     return (*_file_native(told), *_given(told.given, told.family))
 
 
 def _rollout(told: Told) -> Iterator[Section]:
-    """In the order of the first context, which is also that of the client: another folder brings its instructions, then the environment."""
+    """Sections in the order of the first context, which is also the client's: a new folder brings
+    its instructions, then the environment.
+    """
     yield Section(MODEL, told.around.model or None, _model(told.model_switch), "developer")
     yield from _given(told.given, told.family)
     if told.instructions.loaded:
@@ -64,7 +68,7 @@ def _file_native(told: Told) -> Iterator[Section]:
 
 
 def _environment(tag: str, family: Family) -> Render:
-    """Only the fields that changed, in their order; those that are gone by name."""
+    """Render only the fields that changed, in order; removed ones by name."""
 
     def tell(value: object, before: Before) -> str:
         now = value if isinstance(value, Mapping) else {}
@@ -82,7 +86,7 @@ def _environment(tag: str, family: Family) -> Render:
 
 
 def _model(template: str) -> Render:
-    """Another model answers. One that is the first to answer needs not be told so."""
+    """Announce that another model answers. The first model of a session is not announced."""
 
     def tell(value: object, before: Before) -> str:
         if value is None or before.state != "known" or not template:
@@ -102,7 +106,7 @@ def _text(text: str, gone: str) -> Render:
 
 
 def _given(sections: Sequence[Given], family: Family) -> Iterator[Section]:
-    """The host's sections; of several with one tag and source each has a number."""
+    """The host's sections; several with the same tag and source are numbered."""
     counts: dict[str, int] = {}
     for section in sections:
         if not section.text.strip():
@@ -118,6 +122,8 @@ def _given(sections: Sequence[Given], family: Family) -> Iterator[Section]:
 
 
 def with_gone(sections: Sequence[Section], before: Sequence[Section]) -> tuple[Section, ...]:
-    """The sections, and those that were there before and are not any more, so that their end is told in their own words."""
+    """Add the sections that existed before and no longer do, so that their removal is announced in
+    their own words.
+    """
     now = {section.id for section in sections}
     return (*sections, *(Section(each.id, None, each.render, each.role) for each in before if each.id not in now))

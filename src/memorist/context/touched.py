@@ -1,4 +1,5 @@
-"""The files that a session touched, and whether one of them may bring instructions with it (CX-4). Pure."""
+"""The files that a session touched, and whether one of them may bring in instructions (CX-4). Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from memorist.session_memory.actions import Changes, Reads, action_of
 
 
 class Touched:
-    """Files below one working folder, each once."""
+    """Files touched under one working folder, each once."""
 
     def __init__(self) -> None:
         self._files: dict[Path, None] = {}
@@ -18,11 +19,13 @@ class Touched:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """In the order in which they were first touched."""
+        """The files in the order in which they were first touched."""
         return tuple(self._files)
 
     def add(self, path: Path, folder: Path, *, rules_wait: bool) -> bool:
-        """Take a file; whether it may bring instructions: it is the first of a folder below the working folder, or some rule waits for files."""
+        """Record a file; return whether it may bring in instructions: it is the first of a folder
+        below the working folder, or a rule is pending.
+        """
         if path in self._files:
             return False
         first = path.parent not in self._folders and path.parent != folder and path.is_relative_to(folder)
@@ -32,7 +35,7 @@ class Touched:
 
 
 def touched_in(messages: Iterable[Message]) -> Iterator[str]:
-    """The paths that the calls in these messages read or change, as they stand there."""
+    """Yield the paths that the tool calls in these messages read or change, as written."""
     for message in messages:
         for use in message.tool_uses:
             match action_of(use):

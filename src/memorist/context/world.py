@@ -1,9 +1,12 @@
-"""World state: what the model has been told about its surroundings, and what must be told because it changed (CX-3). Pure.
+"""World state: what the model was told about its environment, and what must be sent because it
+changed (CX-3). Pure.
 
-The surroundings are sections, each with an id and a snapshot that can be compared: folder, environment, permissions, model, instructions, tools,
-skills, date. At the start of a turn, and before every request in it, `advance` compares them with what was told last and gives the differences
-alone; when nothing changed there is nothing to say and nothing to keep, so that the prefix stays as it was (codex.md section 3.3). What was told is
-kept in the transcript, whole at first and then as merge patches; `rebuild` plays them back on resume and after turns were taken back (CX-7).
+The environment is a list of sections, each with an id and a comparable snapshot: folder,
+environment, permissions, model, instructions, tools, skills, date. At the start of a turn, and
+before every request in it, `diff_state` compares them with what was last sent and returns only the
+differences. If nothing changed there is nothing to send and nothing to record, so that the prefix
+stays the same (codex.md section 3.3). What was sent is kept in the transcript, in full at first and
+then as merge patches; `restore_state` replays them on resume and after a rollback (CX-7).
 """
 
 from __future__ import annotations
@@ -20,22 +23,28 @@ from memorist.core.messages import WORLD_CHANGE, JsonObject, Message, Origin, Ro
 from memorist.formats.recorded import Boundary, Entry, WorldRecord
 
 Family = Literal["rollout", "file-native"]
-"""Whose manner a text has: tagged developer and user messages, or reminders at the tail (codex.md section 3.2, claude-code.md section 1.4)."""
+"""The style of a text: tagged developer and user messages, or reminders at the tail (codex.md
+section 3.2, claude-code.md section 1.4).
+"""
 
 
 class Before(Struct, frozen=True):
-    """What the model was told of a section before: nothing, something that is not known any more, or this value."""
+    """What the model was last told of a section: nothing, something no longer known, or
+    this value.
+    """
 
     state: Literal["absent", "unknown", "known"] = "absent"
     value: Any = None
 
 
 Render = Callable[[Any, Before], str]
-"""The text that tells a section's value (None when it is gone) to a model that knows what `Before` says; empty text says nothing."""
+"""Renders a section's value (None if it is gone) for a model that knows the `PriorValue`; an empty
+text sends nothing.
+"""
 
 
 def plainly(title: str) -> Render:
-    """A renderer for values that speak for themselves: the title, and the value or that it is gone."""
+    """Make a renderer for self-explanatory values: the title, and the value or that it is gone."""
 
     def render(value: object, before: Before) -> str:
         if value is None:
@@ -47,17 +56,25 @@ def plainly(title: str) -> Render:
 
 
 class Section(Struct, frozen=True):
-    """One part of the surroundings. `value` is any JSON value, None when there is none at present; nulls within objects count as not there."""
+    """One part of the environment.
+
+    `value` is any JSON value, None if there is none; nulls within objects count as absent.
+    """
 
     id: str
     value: Any
     render: Render
     role: Role = "developer"
-    """Who says it in the rollout family; in the file-native family it is always a reminder of the user's side."""
+    """The message role in the rollout family; in the file-native family it is always a reminder on
+    the user's side.
+    """
 
 
 class WorldState(Struct, frozen=True):
-    """What the model was told: snapshots by section id, and their bytes for comparing. `unknown` says that something was told, but not what."""
+    """What the model was told: snapshots by section id, and their bytes for comparison.
+
+    `unknown` means that something was sent, but not what.
+    """
 
     values: JsonObject
     marks: dict[str, bytes]
@@ -65,7 +82,7 @@ class WorldState(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """A section that differs from what was told, and the text that says so."""
+    """A section that differs from what was sent, and the text that announces it."""
 
     id: str
     text: str
@@ -74,7 +91,10 @@ class Change(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """What comes of comparing: the new state, what to say, and what to keep in the transcript. Without a change, `record` is None."""
+    """Result of a comparison: the new state, what to send, and what to record in the transcript.
+
+    Without a change, `record` is None.
+    """
 
     state: WorldState
     changes: tuple[Change, ...] = ()
@@ -89,26 +109,27 @@ class Rebuilt(Struct, frozen=True):
 
 
 NOTHING = WorldState({}, {})
-"""The state of a session to which nothing was told."""
+"""The state of a session to which nothing was sent."""
 UNKNOWN = WorldState({}, {}, unknown=True)
-"""The state after a snapshot that could not be read: everything is told again."""
+"""The state after a snapshot that could not be read: everything is sent again."""
 
 
 def known(values: JsonObject) -> WorldState:
-    """The state in which the model was told these values."""
+    """Return the state in which the model was told these values."""
     clean = plain_object(values)
     return WorldState(clean, {key: canonical(value) for key, value in clean.items()})
 
 
 def digest(text: str) -> str:
-    """A snapshot for a long text: 16 hex digits, the same for both kinds of line ends."""
+    """Hash a long text for a snapshot: 16 hex digits, the same for both kinds of line ends."""
     return hashlib.blake2b(text.replace("\r\n", "\n").encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def advance(state: WorldState, sections: Sequence[Section]) -> Step:
-    """Compare the sections with what was told. A section that was told and is not among them is gone. Of two with one id the later counts.
+    """Compare the sections with what was last sent.
 
-    The work is in the sections alone: it does not grow with the history.
+    A section that was sent and is not among them is gone. Of two with one id the later counts. The
+    work depends on the sections alone: it does not grow with the history.
     """
     values: JsonObject = {}
     marks: dict[str, bytes] = {}
@@ -141,16 +162,21 @@ def _changed(section: Section, value: object, state: WorldState) -> Change:
 
 
 def trimmed(state: WorldState, sections: Iterable[str]) -> WorldState:
-    """The state after the texts of these sections left the context (cut, or compacted away): they are told again at the next step."""
+    """Return the state after the texts of these sections left the context (cut, or compacted away):
+    they are sent again at the next comparison.
+    """
     gone = set(sections)
     kept = {key: value for key, value in state.values.items() if key not in gone}
     return WorldState(kept, {key: state.marks[key] for key in kept}, state.unknown)
 
 
 def as_messages(changes: Sequence[Change], family: Family, number: str) -> tuple[Message, ...]:
-    """The changes as messages for the tail of a history; none when there are none. `number` makes their ids.
+    """Turn the changes into messages for the tail of a history; none if there are none.
 
-    Rollout: neighbours of one role share a message, a part each. File-native: one user message, a reminder each.
+    `number` makes their ids.
+
+    Rollout: neighbours of one role share a message, one part each. File-native: one user message
+    with one reminder each.
     """
     if family == "file-native":
         blocks = tuple(Text(f"<system-reminder>\n{change.text}\n</system-reminder>") for change in changes)
@@ -168,10 +194,11 @@ def _message(name: str, role: Role, blocks: tuple[Text, ...]) -> Message:
 
 
 def rebuild(entries: Iterable[Entry]) -> Rebuilt:
-    """The state at the end of a transcript, of memorist or Codex.
+    """Return the state at the end of a transcript of memorist or Codex.
 
-    Records of turns that were taken back do not count. A compaction resets the state; so does a full record. A patch on nothing is passed over,
-    and a record that cannot be read leaves the state unknown until the next full one; both are said.
+    Records of rolled-back turns do not count. A compaction resets the state; so does a full record.
+    A patch without a base is skipped, and a record that cannot be read leaves the state unknown
+    until the next full one; both are reported as problems.
     """
     state: JsonObject | None = {}
     problems: list[str] = []

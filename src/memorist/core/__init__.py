@@ -1,1 +1,2 @@
-"""Pure values and algorithms. Imports nothing of memorist but this folder and the exceptions, and does no I/O."""
+"""Pure values and algorithms. Imports nothing else of memorist but the exceptions, and does no I/O.
+"""

@@ -1,7 +1,7 @@
-"""The YAML header of a Markdown file, read with tolerance and written without loss.
+"""The YAML front matter of a Markdown file, read leniently and written without loss.
 
-A header is kept as its own lines, key by key: what we do not know (keys, comments, order, quoting) goes back as it came, byte for byte; only a
-key that is set anew is written by us.
+The header is kept as its own lines, key by key: unknown keys, comments, order and quoting are
+written back byte for byte; only keys that are set are rewritten.
 """
 
 from __future__ import annotations
@@ -14,47 +14,55 @@ from msgspec import Struct
 from memorist.core.yaml_text import read_yaml, write_yaml
 
 MAX_HEADER = 65_536
-"""Longest header in characters that is read as one; a real one has a few hundred."""
+"""Longest header in characters that is still read as one; a typical one has a few hundred."""
 
 _USUAL = 2_048
-"""Characters looked through first: most headers end within them, and the body of a long file is left alone."""
+"""Characters searched first: most headers end within them, so that a long body is not split into
+lines.
+"""
 
 _FENCE = "---"
 _ENDS = ("---", "...")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?=\s|$)(.*)", re.DOTALL)
 _PLAIN_LINE = re.compile(r"""([A-Za-z_][A-Za-z0-9_.-]{0,127}): +(?![-?:,\[\]{}#&*!|>'"%@`])([!-~](?:[ -~]*[!-~])?) *\n?""")
-"""A line whose value YAML takes as it stands, but for `: `, ` #` and a colon at its end."""
+"""A line whose value YAML reads literally, provided that it holds no `: ` or ` #` and does not end
+in a colon.
+"""
 
 
 class Entry(Struct, frozen=True):
-    """One top-level key with its lines as they stand; an empty key holds lines before the first one."""
+    """One top-level key with its source lines; an empty key holds the lines before the first key.
+    """
 
     key: str
     raw: str
 
 
 class FrontMatter(Struct, frozen=True):
-    """A header. `problem` says why it could not be read as YAML; the values are then those of its plain `key: value` lines."""
+    """A parsed header. `problem` says why it is not valid YAML; `values` then holds the values of
+    its plain `key: value` lines.
+    """
 
     entries: tuple[Entry, ...] = ()
     values: dict[str, Any] = {}
     problem: str = ""
 
     def text(self, key: str) -> str:
-        """The value of a key as one line of text; empty when it is missing or no text."""
+        """The value of a key as one line of text; empty when it is missing or not text."""
         value = self.values.get(key)
         return " ".join(value.split()) if isinstance(value, str) else ""
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """The value of a key as a mapping; empty when it is none."""
+        """The value of a key as a mapping; empty when it is missing or not a mapping."""
         value = self.values.get(key)
         return value if isinstance(value, dict) else {}
 
 
 class Document(Struct, frozen=True):
-    """A Markdown file: its header (None where it has none) and everything after it.
+    """A Markdown file: its header (None when it has none) and the body after it.
 
-    The two lines around the header are kept as they stand: a byte order mark, the ends of lines and an end of `...` go back as they came.
+    `opening` and `closing` keep the two fence lines as read: byte order mark, line ends and a
+    closing `...` are written back unchanged.
     """
 
     front: FrontMatter | None
@@ -64,7 +72,10 @@ class Document(Struct, frozen=True):
 
 
 def split(text: str) -> Document:
-    """Part a file's text into header and body. A header begins on the first line and has an end; else all of it is body."""
+    """Split a file's text into header and body.
+
+    A header must begin on the first line and be closed; otherwise the whole text is body.
+    """
     plain = text.removeprefix("\ufeff")
     lines, end = _header(plain, _USUAL)
     if not end:
@@ -77,7 +88,9 @@ def split(text: str) -> Document:
 
 
 def _header(plain: str, length: int) -> tuple[list[str], int]:
-    """The lines of the first so many characters, and the number of the one that ends the header; 0 where none does."""
+    """The lines of the first `length` characters, and the index of the line that closes the header;
+    0 when none does.
+    """
     lines = plain[:length].splitlines(keepends=True)
     if not lines or lines[0].strip() != _FENCE:
         return lines, 0
@@ -86,7 +99,7 @@ def _header(plain: str, length: int) -> tuple[list[str], int]:
 
 
 def join(document: Document) -> str:
-    """The file's text again."""
+    """Write the file's text from its parts; the inverse of `split_front_matter`."""
     if document.front is None:
         return document.body
     unended = document.closing == document.closing.rstrip() and document.body
@@ -95,7 +108,9 @@ def join(document: Document) -> str:
 
 
 def with_values(front: FrontMatter | None, values: dict[str, Any]) -> FrontMatter:
-    """The header with these keys set; a value of None takes a key out. Other keys stay as they are."""
+    """Return the header with these keys set; a value of None removes a key. Other keys keep their
+    source lines.
+    """
     known = front or FrontMatter()
     entries = []
     left = dict(values)
@@ -127,7 +142,9 @@ def _read(lines: list[str]) -> FrontMatter:
 
 
 def _quickly(lines: list[str]) -> FrontMatter | None:
-    """A header of plain lines alone, as most are, in a tenth of the time that a YAML reader takes; None for any other."""
+    """Parse a header of plain lines only, in a tenth of the time that YAML takes; None for any
+    other header.
+    """
     entries, values = [], {}
     for line in lines:
         match = _PLAIN_LINE.fullmatch(line)
@@ -156,7 +173,11 @@ def _entries(lines: list[str]) -> tuple[Entry, ...]:
 
 
 def _plain(entries: tuple[Entry, ...], values: dict[str, Any] | None) -> dict[str, str]:
-    """Values on one line without quotes, where YAML read nothing (None) or cut one at a `#`: people write `description: mends #12` and mean all."""
+    """Values on one line without quotes, where YAML failed (`values` is None) or cut the value at a
+    `#`.
+
+    Users write `description: fixes #12` and mean the whole line.
+    """
     found = {}
     for entry in entries:
         match = _KEY.match(entry.raw)

@@ -1,6 +1,7 @@
-"""What is made when it is first used, and not when a program starts: regular expressions, and modules of others.
+"""Objects built at first use instead of at start-up: compiled regular expressions and third-party
+modules.
 
-Half of what a start of memorist took was the compiling of patterns that most programs never use.
+Compiling patterns that most programs never use took half of memorist's start-up time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _METHODS = (
 
 
 class _Pattern:
-    """A pattern that is not compiled yet. Its first use fills the slots with what the compiled one has, so that each further one costs nothing more."""
+    """A pattern compiled on first use. The first use copies the compiled pattern's methods into the
+    slots, so that later calls cost no extra lookup.
+    """
 
     __slots__ = ("_flags", "_text", *_METHODS)
 
@@ -45,12 +48,16 @@ class _Pattern:
 
 
 def late_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """`re.compile`, at the first use. What is made of it has all that a pattern has, but is not of its class: do not give it to functions of `re`."""
+    """Return a stand-in for `re.compile(text, flags)` that compiles on first use.
+
+    It has every attribute of a pattern but is no instance of `re.Pattern`: do not pass it to
+    functions of `re`.
+    """
     return cast("re.Pattern[str]", _Pattern(text, flags))
 
 
 class _Module:
-    """A module that is not loaded yet."""
+    """A module that is imported on the first attribute access."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -62,5 +69,9 @@ class _Module:
 
 
 def late_module(name: str) -> object:
-    """A module that is loaded when something of it is first asked for. For what is costly to load and often not needed; never for one of ours."""
+    """Return a stand-in for a module that is imported on first use.
+
+    For third-party modules that are slow to import and often not needed; never for modules of
+    memorist.
+    """
     return _Module(name)

@@ -1,4 +1,4 @@
-"""Markdown as far as memorist needs it: sections that begin with a level-one header."""
+"""Markdown as far as memorist needs it: sections that begin with a level-one heading."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from msgspec import Struct
 
 
 class Section(Struct, frozen=True):
-    """A header line (with its `# `) and the text up to the next header, without blank lines at its ends."""
+    """A heading line (with its `# `) and the text up to the next heading, without blank lines at
+    either end.
+    """
 
     header: str
     body: str
 
     @property
     def title(self) -> str:
-        """The header's words."""
+        """The heading without its `#`."""
         return self.header.lstrip("#").strip()
 
 
@@ -29,7 +31,8 @@ class Outline(Struct, frozen=True):
 def outline(text: str, titles: Collection[str] | None = None) -> Outline:
     """Split a text at the lines that begin with `# `, outside fenced code.
 
-    With `titles`, only headers whose words (case and spaces apart) are among them count: a `# ` line of a note's own body stays body.
+    With `titles`, only headings in that list count (ignoring case and spacing): any other `# ` line
+    stays part of the body.
     """
     wanted = None if titles is None else {_plain(title) for title in titles}
     preamble: list[str] = []

@@ -1,4 +1,8 @@
-"""Text inside XML-like tags. What the standard library has for it loads its HTTP client along, which takes longer than all the rest of a small start."""
+"""Escaping for XML-like tags.
+
+`xml.sax.saxutils` would import the standard library's HTTP client, which takes longer than the rest
+of a small start-up.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,20 @@ _IN_VALUE = str.maketrans(_TEXT | _WHITE)
 
 
 def escaped(text: str) -> str:
-    """The text as it stands between two tags."""
+    """Escape text that stands between two tags."""
     return text.translate(_IN_TEXT)
 
 
 def inside_quotes(value: str) -> str:
-    """The value of an attribute without its quotes, which are double ones."""
+    """Escape an attribute value for use inside double quotes; the quotes themselves are not added.
+    """
     return value.translate(_IN_VALUE).replace('"', "&quot;")
 
 
 def quoted(value: str) -> str:
-    """The value of an attribute with its quotes: double ones, or single ones where it holds double ones only."""
+    """Escape an attribute value and add quotes: double ones, or single ones when the value holds
+    double quotes only.
+    """
     value = value.translate(_IN_VALUE)
     if '"' not in value:
         return f'"{value}"'

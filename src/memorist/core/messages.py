@@ -1,11 +1,13 @@
-"""What a conversation is made of: messages, their blocks, and the numbers that came with them.
+"""The parts of a conversation: messages, their blocks, and token usage.
 
-Every wire and file format is parsed into these values once, at the edge (`memorist.formats`), and written from them again
-without loss. What a format says beyond the named fields stays in `extra`, untouched, and `wire` names the format it
-belongs to: a codec writes back the extras of its own format and leaves out those of another.
+Every wire and file format is parsed into these values once, at the edge (`memorist.formats`), and
+written back from them without loss. Keys that have no named field stay in `extra`, unchanged, and
+`wire` names the format they belong to: a codec writes back the extras of its own format and drops
+those of another.
 
-The values are `msgspec.Struct`s, frozen: they behave as frozen dataclasses and are made an order of magnitude faster,
-which is what lets a replay follow a transcript at disk speed (docs/decisions/0001).
+The values are frozen `msgspec.Struct`s: they behave like frozen dataclasses and are created an
+order of magnitude faster, which lets a replay read a transcript at disk speed
+(docs/decisions/0001).
 """
 
 from __future__ import annotations
@@ -16,45 +18,48 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Role = Literal["user", "assistant", "system", "developer", "tool"]
-"""Who speaks on the wire. `tool` is the Chat Completions role of a tool's answer."""
+"""The role on the wire. `tool` is the role of tool results in Chat Completions."""
 
 JsonObject = dict[str, Any]
-"""A JSON object as decoded: text keys, any JSON value. Never changed in place once it is part of a message."""
+"""A JSON object as decoded: text keys, any JSON value. Never changed in place once it is part of a
+message.
+"""
 
 
 RECALLED = "memorist-recall-"
-"""How the ids of messages begin that show memories of earlier sessions."""
+"""Prefix of the ids of messages that show recalled memories."""
 SKILL_BODY = "memorist-skill-"
-"""How the ids of messages begin that hold the body of a skill."""
+"""Prefix of the ids of messages that hold the body of a skill."""
 WORLD_CHANGE = "memorist-world-"
-"""How the ids of messages begin that tell of a change of the surroundings."""
+"""Prefix of the ids of messages that report a change of the environment."""
 PAST = "memorist-past-"
-"""How the ids of messages begin that show what past sessions taught."""
+"""Prefix of the ids of messages that show memory from past sessions (rollouts)."""
 SHOWN_ANEW = (RECALLED, SKILL_BODY, WORLD_CHANGE, PAST)
-"""After a compaction these are shown anew, and no summary quotes them."""
+"""Messages with these prefixes are injected again after a compaction, and no summary quotes them.
+"""
 
 
 class Origin(StrEnum):
-    """Where a text really comes from; on the wire many of these share the role `user`."""
+    """Who really wrote a text; on the wire many of these share the role `user`."""
 
     USER = "user"
-    """Typed by the person."""
+    """Typed by the user."""
     MODEL = "model"
     """Written by the model."""
     TOOL = "tool"
-    """A tool's answer."""
+    """A tool result."""
     INJECTED = "injected"
-    """Put there by a harness: reminders, instruction files, environment, hook output."""
+    """Injected by a host: reminders, instruction files, environment, hook output."""
     SUMMARY = "summary"
-    """A compaction's summary that stands for earlier messages."""
+    """A compaction's summary that replaces earlier messages."""
     NOTIFICATION = "notification"
-    """News from background work; no person spoke."""
+    """A report from background work; not written by the user."""
     AGENT = "agent"
     """Written by another agent."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one model call, as the provider counted them. The four parts do not overlap."""
+    """Tokens of one model call, as the provider counted them. The four fields do not overlap."""
 
     input: int = 0
     """Input tokens billed in full: neither read from the cache nor written to it."""
@@ -64,7 +69,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> int:
-        """Tokens of context after the call: all of the input and the output (claude-code.md section 4)."""
+        """Tokens of context after the call: all input and the output (claude-code.md section 4)."""
         return self.input + self.cache_read + self.cache_write + self.output
 
     def __add__(self, other: Usage) -> Usage:
@@ -77,7 +82,9 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Text(Struct, frozen=True, tag="text"):
-    """Plain text. `origin` is set where a block's origin differs from its message's (a reminder beside a typed prompt)."""
+    """Plain text. `origin` is set when the block's origin differs from its message's (a reminder
+    beside a typed prompt).
+    """
 
     text: str
     origin: Origin | None = None
@@ -85,10 +92,11 @@ class Text(Struct, frozen=True, tag="text"):
 
 
 class Thinking(Struct, frozen=True, tag="thinking"):
-    """The model's reasoning, readable or not. `signature` proves it to the provider and must come back as it was.
+    """The model's reasoning, readable or not. `signature` authenticates it to the provider and must
+    be sent back unchanged.
 
-    For OpenAI Responses a reasoning item is one of these: `text` holds the summary texts joined by blank lines, `signature` the
-    encrypted content, `extra` the item's parts.
+    For OpenAI Responses a reasoning item is one such block: `text` holds the summary texts joined
+    by blank lines, `signature` the encrypted content, `extra` the item's parts.
     """
 
     text: str = ""
@@ -97,17 +105,18 @@ class Thinking(Struct, frozen=True, tag="thinking"):
 
 
 class RedactedThinking(Struct, frozen=True, tag="redacted_thinking"):
-    """Reasoning that the provider withheld; `data` must come back as it was."""
+    """Reasoning that the provider withheld; `data` must be sent back unchanged."""
 
     data: str
     extra: JsonObject | None = None
 
 
 class ToolUse(Struct, frozen=True, tag="tool_use"):
-    """A call to a tool. `id` pairs it with its result.
+    """A tool call. `id` pairs it with its result.
 
-    `arguments` is the exact text of the arguments where the wire carries text (OpenAI; free text for custom tools), and None where
-    it carries an object (Anthropic). `input` is the parsed object, empty when the text is not a JSON object.
+    `arguments` is the exact text of the arguments where the wire carries text (OpenAI; free text
+    for custom tools), and None where it carries an object (Anthropic). `input` is the parsed
+    object, empty when the text is not a JSON object.
     """
 
     id: str
@@ -119,7 +128,7 @@ class ToolUse(Struct, frozen=True, tag="tool_use"):
 
 
 class Image(Struct, frozen=True, tag="image"):
-    """A picture: `source` as the format wrote it (base64, URL or file id)."""
+    """An image: `source` as the format wrote it (base64, URL or file id)."""
 
     source: JsonObject
     extra: JsonObject | None = None
@@ -133,14 +142,14 @@ class Document(Struct, frozen=True, tag="document"):
 
 
 class Unknown(Struct, frozen=True, tag="unknown"):
-    """A block or item of a kind that memorist does not know, kept as it came."""
+    """A block or item of a kind that memorist does not know, kept as received."""
 
     kind: str
     raw: JsonObject
 
 
 class ToolResult(Struct, frozen=True, tag="tool_result"):
-    """A tool's answer. `plain` says that the wire carried one string, not a list of parts."""
+    """A tool result. `plain` says that the wire carried one string, not a list of parts."""
 
     tool_use_id: str
     content: tuple[Text | Image | Document | Unknown, ...]
@@ -160,7 +169,9 @@ Block = Text | Thinking | RedactedThinking | ToolUse | ToolResult | Image | Docu
 
 
 class Wire(Struct, frozen=True):
-    """How the message stood on its wire: which format, which kind of item, whether its content was one string, what else it said."""
+    """How a message was represented on its wire: the format, the kind of item, whether its content
+    was one string, and its other keys.
+    """
 
     format: str
     kind: str = "message"
@@ -169,7 +180,9 @@ class Wire(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One message, or one record of a message that its format splits (`reply_id` joins those)."""
+    """One message, or one record of a message that its format splits (records of one reply share
+    `reply_id`).
+    """
 
     id: str
     role: Role
@@ -184,7 +197,7 @@ class Message(Struct, frozen=True, kw_only=True):
     model: str | None = None
     stop_reason: str | None = None
     line: int = 0
-    """Line of the file the message was read from, counted from 1; 0 when it was not read from a file."""
+    """Line of the source file, counted from 1; 0 when the message was not read from a file."""
     wire: Wire | None = None
 
     @property
@@ -194,17 +207,19 @@ class Message(Struct, frozen=True, kw_only=True):
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
-        """The calls in this message, in order."""
+        """The tool calls in this message, in order."""
         return tuple([block for block in self.blocks if isinstance(block, ToolUse)])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        """The tool answers in this message, in order."""
+        """The tool results in this message, in order."""
         return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
 
 
 class ToolDefinition(Struct, frozen=True):
-    """A tool as the model is shown it. `raw` is the definition as it stands on the wire; the other fields are read from it."""
+    """A tool as the model sees it. `raw` is the definition as on the wire; the other fields are
+    read from it.
+    """
 
     name: str
     description: str
@@ -213,11 +228,13 @@ class ToolDefinition(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A whole request to a model: what a codec reads from a request body and can write back without loss."""
+    """A whole model request: what a codec reads from a request body and can write back without
+    loss.
+    """
 
     system: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...]
     messages: tuple[Message, ...]
     params: JsonObject
-    """Every other key of the body (model, max_tokens, thinking …), as it came."""
+    """Every other key of the body (model, max_tokens, thinking …), unchanged."""
     wire: Wire

@@ -1,4 +1,6 @@
-"""Tool calls and their results belong together, and so do the records of one reply; what follows from that for a history (CP-10)."""
+"""Tool calls and their results belong together, and so do the records of one reply; what follows
+from that for a history (CP-10).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from memorist.core.messages import Message, RedactedThinking, Thinking, ToolResu
 
 
 class OpenCalls:
-    """The tool calls that have no result yet, as messages are added in order."""
+    """The tool calls without a result so far, as messages are added in order."""
 
     def __init__(self) -> None:
         self._open: dict[str, ToolUse] = {}
 
     def add(self, message: Message) -> None:
-        """Take one more message into account."""
+        """Account for one more message."""
         for block in message.blocks:
             if isinstance(block, ToolUse):
                 self._open[block.id] = block
@@ -24,7 +26,7 @@ class OpenCalls:
                 self._open.pop(block.tool_use_id, None)
 
     def clear(self) -> None:
-        """Forget all: the history was replaced."""
+        """Forget every call, because the history was replaced."""
         self._open.clear()
 
     @property
@@ -37,9 +39,10 @@ class OpenCalls:
 
 
 def starts_reply(message: Message, before: Message | None) -> bool:
-    """Whether a new reply of the model begins with `message`, which stands right after `before`.
+    """Whether `message`, which follows `previous`, begins a new reply of the model.
 
-    A new reply id begins one. Where the wire gives no ids, the first assistant message after another's message does.
+    A new reply id begins one. Where the wire gives no ids, the first assistant message after
+    another role's message does.
     """
     if message.role != "assistant":
         return False
@@ -49,10 +52,13 @@ def starts_reply(message: Message, before: Message | None) -> bool:
 
 
 def safe_starts(messages: Sequence[Message]) -> tuple[int, ...]:
-    """Every index at which a history may be cut, ascending: 0, and each one that parts neither a pair nor a reply. Linear in the messages.
+    """Find every index at which a history may be cut, ascending: 0, and each index that separates
+    neither a call from its result nor the records of one reply.
 
-    The number of messages (nothing is kept) is among them unless the newest reply waits for a tool's result. A call that a later reply has
-    passed by, and a result without its call, bind nothing. A message of reasoning alone belongs to the assistant message after it.
+    The number of messages (nothing kept) is included unless the newest reply waits for a tool
+    result. A call that a later reply followed without a result, and a result without its call, bind
+    nothing. A message of reasoning alone belongs to the assistant message after it. Runs in linear
+    time.
     """
     steps = [0] * (len(messages) + 1)
     for first, last in _bonds(messages):
@@ -70,7 +76,9 @@ def whole_from(messages: Sequence[Message], index: int) -> int:
 
 
 def _bonds(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Pairs (first, last) of indexes that must stay on the same side of a cut; `last` is the number of messages for a call that is still open."""
+    """Pairs (first, last) of indexes that must stay on the same side of a cut; `last` is the number
+    of messages for a call that is still open.
+    """
     bonds: list[tuple[int, int]] = []
     calls: dict[str, int] = {}
     replies: dict[str, int] = {}

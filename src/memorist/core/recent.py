@@ -1,4 +1,4 @@
-"""What was used last, and no more of it than so much."""
+"""A least-recently-used cache."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 MOST = 64
-"""Ours: more projects, or folders, than one person works in within a few days."""
+"""Default number of entries. Chosen here: more projects or folders than one user works in within a
+few days.
+"""
 
 Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """Values by name, at most so many: for a new one the one that was asked for longest ago goes, and `gone` is told it."""
+    """A least-recently-used cache keyed by name; `on_evict` is called with each value that is
+    evicted.
+    """
 
     def __init__(self, gone: Callable[[Value], object] = lambda _: None, *, most: int = MOST) -> None:
         self._most = most
@@ -20,7 +24,7 @@ class Recent(Generic[Value]):
         self._values: dict[str, Value] = {}
 
     def get(self, name: str, make: Callable[[], Value]) -> Value:
-        """The value of a name, made where there is none."""
+        """Return the value of a name; create it with `create` when it is missing."""
         found = self._values.pop(name) if name in self._values else make()
         self._values[name] = found
         if len(self._values) > self._most:
@@ -31,5 +35,5 @@ class Recent(Generic[Value]):
         return iter(list(self._values.values()))
 
     def clear(self) -> None:
-        """Forget all, without a word."""
+        """Remove every entry without calling `on_evict`."""
         self._values.clear()

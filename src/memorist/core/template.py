@@ -1,4 +1,4 @@
-"""`{{name}}` in a text, replaced in one pass."""
+"""Templates with `{{name}}` placeholders, filled in one pass."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 
 def names(template: str) -> frozenset[str]:
-    """The names a template asks for."""
+    """The names of a template's placeholders."""
     return frozenset(_NAME.findall(template))
 
 
 def render(template: str, values: Mapping[str, str], *, strict: bool) -> str:
-    """Replace each `{{name}}` by its value, in one pass: a value that itself holds `{{x}}` or `$` stays as it is.
+    """Replace each `{{name}}` by its value, in one pass: a value that itself holds `{{x}}` or `$`
+    is inserted unchanged.
 
-    With `strict`, for our own prompts, a name without a value raises SettingsError. Without it, for a user's own template, it stays as
-    it stands (SM-6).
+    With `strict`, for memorist's own prompts, a name without a value raises SettingsError. Without
+    it, for a user's template, the placeholder stays (SM-6).
     """
 
     def value(match: re.Match[str]) -> str:

@@ -1,8 +1,10 @@
-"""One count for every limit: a provider's own numbers where there are any, an estimate for what came after.
+"""Token counts: a provider's own numbers where there are any, an estimate for what came after.
 
-The estimate is UTF-8 bytes / 4, times a factor of the model's family. Bytes, not characters, so that Chinese counts about three quarters of a
-token a sign instead of a quarter. The factors are medians over 700 steps of recorded sessions between two requests with known usage
-(parts.md section 3): plain characters / 4 is 1.35 to 1.8 times too low on Claude, and every threshold would fire late.
+The estimate is UTF-8 bytes / 4 times a factor of the model family. Bytes, not characters, so that a
+Chinese character counts as about three quarters of a token instead of a quarter. The factors are
+medians over 700 steps of recorded sessions between two requests with known usage (parts.md section
+3): characters / 4 alone is 1.35 to 1.8 times too low on Claude, and every threshold would fire
+late.
 """
 
 from __future__ import annotations
@@ -28,10 +30,10 @@ from memorist.core.messages import (
 )
 
 BYTES_PER_TOKEN = 4
-"""claude-code.md section 4, codex.md section 3.4: both clients estimate with four."""
+"""Both clients estimate with four bytes (claude-code.md section 4, codex.md section 3.4)."""
 
 PICTURE_TOKENS = 2_000
-"""One image or document, whatever its size (claude-code.md section 4)."""
+"""Tokens of one image or document of any size (claude-code.md section 4)."""
 
 _CLAUDE_NEW = re.compile(r"claude.*?(?:-4-[789]\b|-(?:opus|sonnet|haiku|fable|mythos)-([5-9]|\d{2})\b)")
 _encode = msgspec.json.Encoder().encode
@@ -39,9 +41,10 @@ _encode = msgspec.json.Encoder().encode
 
 @lru_cache(maxsize=64)
 def family_factor(model: str) -> float:
-    """How many tokens of this model one estimated token is.
+    """Tokens of this model per estimated token.
 
-    1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others (parts.md section 3).
+    1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others (parts.md
+    section 3).
     """
     lowered = model.lower()
     if "claude" in lowered or lowered.startswith("<synthetic>"):
@@ -52,7 +55,7 @@ def family_factor(model: str) -> float:
 
 
 def estimate_text(text: str, factor: float = 1.0) -> int:
-    """Tokens of a text."""
+    """Estimate the tokens of a text."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return math.ceil(size / BYTES_PER_TOKEN * factor)
 
@@ -79,15 +82,18 @@ def _bytes(text: str) -> int:
 
 
 def estimate_message(message: Message, factor: float = 1.0) -> int:
-    """Tokens of a message's blocks. Encrypted reasoning is not counted: the provider's own numbers hold it."""
+    """Estimate the tokens of a message's blocks. Encrypted reasoning is not counted: the provider's
+    own numbers include it.
+    """
     return math.ceil(sum(map(_block_bytes, message.blocks)) / BYTES_PER_TOKEN * factor)
 
 
 class ContextMeter:
-    """The size of the context as messages are added, in tokens: the newest usage plus an estimate of what follows it (CP-2).
+    """The size of the context in tokens as messages are added: the newest reported usage plus an
+    estimate of what follows it (CP-2).
 
-    A reply that is stored as several records counts once: its usage replaces the estimates of all its records, while what stands between
-    them (results of parallel calls) stays counted.
+    A reply that is stored as several records counts once: its usage replaces the estimates of all
+    its records, while what stands between them (results of parallel calls) stays counted.
     """
 
     def __init__(self, factor: float = 1.0) -> None:
@@ -100,15 +106,19 @@ class ContextMeter:
         self._prefix: int | None = None
         self._estimated = 0
         self.freed = 0
-        """Tokens that later usage still counts although they are gone (a replay that compacts where the recorded agent did not)."""
+        """Tokens that later usage still includes although they were removed (a replay that compacts
+        where the recorded agent did not).
+        """
 
     @property
     def tokens(self) -> int:
-        """Tokens now."""
+        """Current size in tokens."""
         return self._base + self._since
 
     def add(self, message: Message, *, measure: bool = True) -> None:
-        """Count one more message. Without `measure` its usage is not believed: it was of another context."""
+        """Count one more message. With `measure=False` its usage is ignored, because it was
+        measured on another context.
+        """
         size = estimate_message(message, self.factor)
         self._estimated += size
         self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
@@ -122,9 +132,11 @@ class ContextMeter:
             self.measured(message.usage.context, between=self._between if message.reply_id is not None else 0)
 
     def measured(self, context: int, between: int | None = None) -> None:
-        """A provider reported the context's size; `between` tokens came after the part it counted.
+        """Record the context size that a provider reported; `uncounted` tokens came after the part
+        it measured.
 
-        A count that stands apart is of the newest reply: what came after that reply's messages (results that were written before the count) is not in it.
+        A count that is reported apart from a message belongs to the newest reply: what came after
+        that reply's messages (results written before the count) is not included in it.
         """
         between = self._after_model if between is None else between
         if self._prefix is None:
@@ -133,12 +145,14 @@ class ContextMeter:
         self._since = between
 
     def free(self, tokens: int) -> None:
-        """So many tokens are gone, although later usage will count them."""
+        """Subtract tokens that were removed although later usage will include them."""
         self.freed += tokens
         self._base = max(self._prefix or 0, self._base - tokens)
 
     def restart(self) -> None:
-        """The history was replaced: only the fixed prefix (instructions, tools) is left, until messages are added again."""
+        """Start over after the history was replaced: only the fixed prefix (instructions, tools)
+        remains, until messages are added again.
+        """
         self.freed = 0
         self._base = self._prefix or 0
         self._since = 0

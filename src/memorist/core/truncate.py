@@ -1,4 +1,4 @@
-"""Cut a text to a number of tokens, and leave a mark that says how much is gone."""
+"""Cut a text to a number of tokens, with a mark that says how much was removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ def _mark(tokens: int) -> str:
 
 
 def _head(text: str, size: int) -> str:
-    """The longest start of at most `size` UTF-8 bytes, on a character boundary, at a line end if one lies in its second half."""
+    """The longest prefix of at most `size` UTF-8 bytes, cut at a character boundary, and at a line
+    end if there is one in its second half.
+    """
     cut = text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
     line_end = cut.rfind("\n", len(cut) // 2)
     return cut[:line_end] if line_end > 0 else cut
@@ -24,7 +26,9 @@ def _tail(text: str, size: int) -> str:
 
 
 def cut_end(text: str, tokens: int) -> str:
-    """The start of the text, at most `tokens` estimated tokens, with a mark when something is cut."""
+    """Keep the start of the text, at most `tokens` estimated tokens; a mark follows when something
+    is cut.
+    """
     size = estimate_text(text)
     if size <= tokens:
         return text
@@ -33,7 +37,9 @@ def cut_end(text: str, tokens: int) -> str:
 
 
 def cut_middle(text: str, tokens: int) -> str:
-    """Start and end of the text, half of `tokens` estimated tokens each, with a mark between them when something is cut (CX-6's way)."""
+    """Keep the start and the end of the text, `tokens` / 2 estimated tokens each, with a mark
+    between them when something is cut (as CX-6 asks).
+    """
     size = estimate_text(text)
     if size <= tokens:
         return text

@@ -1,4 +1,4 @@
-"""YAML read and written, by a library that is loaded when the first text needs it."""
+"""Reading and writing YAML; the library is imported on first use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ else:
 
 
 def read_yaml(text: str) -> object:
-    """The value of a text, with every scalar as the text that stands there: no date, number or `yes` is guessed. By the C reader where there is one.
+    """Parse a text with every scalar kept as text: no date, number or `yes` is converted. Uses the
+    C parser when there is one.
 
-    Raises ValueError, with what the library says, for a text that is no YAML or too deep.
+    Raises ValueError, with the library's message, for invalid or too deeply nested YAML.
     """
     try:
         return getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text).get_single_data()
@@ -24,6 +25,6 @@ def read_yaml(text: str) -> object:
 
 
 def write_yaml(value: object) -> str:
-    """The value in block style, its keys in their order, each on one line."""
+    """Dump the value in block style, keys in their order, each on one line."""
     text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=False)
     return text

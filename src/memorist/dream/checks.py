@@ -1,4 +1,6 @@
-"""What a model did to a copy of the folder, before any of it is written: what it took out, and whether that is more than one dream may (DR-4). Pure."""
+"""Review what a model did to a copy of the folder before any of it is written: what it removed, and
+whether that exceeds one dream's limit (DR-4). Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +18,32 @@ from memorist.dream.settings import DreamSettings
 from memorist.dream.structural import Act
 
 RETIRED = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
-"""All that a model leaves of a memory which it takes out."""
+"""All that a model leaves of a memory which it retires."""
 SHARE = 5
-"""One of so many memories may be taken out in one dream, at most."""
+"""At most one in this many memories may be retired in one dream."""
 FEW = 3
-"""As many may go in a small folder too."""
+"""At least this many may be retired, even in a small folder."""
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """What a model's changes come to."""
+    """The reviewed changes of a model."""
 
     changes: tuple[Change, ...] = ()
-    """To be judged by the gate and written; what takes a memory out comes last."""
+    """To be judged by the gate and written; removals come last."""
     questions: tuple[tuple[Change, str], ...] = ()
-    """Memories that the person stated and the model wants out, with its reason: for the person to decide."""
+    """Memories that the user stated and the model wants retired, with its reason: the user
+    decides.
+    """
     acts: tuple[Act, ...] = ()
     refused: str = ""
-    """Why none of it is kept; empty where it may be."""
+    """Why none of it is kept; empty if it is acceptable."""
 
 
 def made(changed: Mapping[str, tuple[bytes | None, bytes | None]], before: Mapping[str, bytes], settings: DreamSettings) -> Made:
-    """Sort what differs between the folder (`before`: every memory) and the copy; `changed` is each path's bytes there, old and new."""
+    """Sort the differences between the folder (`before`: every memory) and the copy.
+
+    `changed` maps each path to its old and new bytes in the copy.
+    """
     written: list[Change] = []
     gone: list[Change] = []
     asked: list[tuple[Change, str]] = []
@@ -63,7 +70,7 @@ def made(changed: Mapping[str, tuple[bytes | None, bytes | None]], before: Mappi
 
 
 def _after(before: Mapping[str, bytes], changes: Sequence[Change]) -> dict[str, bytes]:
-    """The folder as it would be."""
+    """Return the folder as it would be."""
     after = dict(before)
     for change in changes:
         after.pop(change.path, None)
@@ -73,13 +80,15 @@ def _after(before: Mapping[str, bytes], changes: Sequence[Change]) -> dict[str, 
 
 
 def _gutted(written: Sequence[Change], before: Mapping[str, bytes], left: frozenset[str]) -> int:
-    """Memories that would be rewritten so that most of their words stand nowhere any more: as good as taken out."""
+    """Count memories rewritten so that most of their words no longer occur anywhere: as good as
+    retired.
+    """
     had = [_words({change.path: before[change.path]}) for change in written if change.path in before]
     return sum(2 * len(words - left) > len(words) for words in had)
 
 
 def most_retired(present: int, settings: DreamSettings) -> int:
-    """How many of so many memories a model may take out in one dream."""
+    """Return how many of `present` memories a model may retire in one dream."""
     return min(settings.retired, max(FEW, present // SHARE))
 
 
@@ -89,7 +98,9 @@ def _too_many(gone: int, present: int, settings: DreamSettings) -> str:
 
 
 def _too_much(had: frozenset[str], left: frozenset[str], settings: DreamSettings) -> str:
-    """Whether more of the folder's words would be gone than may; a word that stands elsewhere is not gone. A small folder may lose a few words."""
+    """Return why too many of the folder's words would be lost; a word that occurs elsewhere is not
+    lost. A small folder may lose a few words.
+    """
     lost = len(had - left)
     if lost <= max(FEW * 10, int(settings.loss * len(had))):
         return ""

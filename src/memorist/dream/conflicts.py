@@ -1,7 +1,9 @@
-"""Where memories contradict each other, or the instruction files, by rule: found, told, and left to the person (DR-5). Pure.
+"""Find contradictions among memories, and with the instruction files, by rule; the user decides
+(DR-5). Pure.
 
-A contradiction is found where two statements are the same but for a negation, or say two things of the same subject ("the port is 8080", "the port is
-9090"). Which of them holds no rule can prove: the one with less behind it, or else the older one, is put forward to be forgotten.
+Two statements contradict if they are equal but for a negation, or say two things of the same
+subject ("the port is 8080", "the port is 9090"). No rule can prove which of them holds: the one
+with less support, or else the older one, is proposed for removal.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from memorist.auto_memory.said_same import rule_key
 from memorist.auto_memory.topic import Topic, encode, moment
 
 LONGEST = 300
-"""Characters of the longest statement that is compared; longer ones say more than one thing."""
+"""Longest statement in characters that is compared; longer ones say more than one thing."""
 _NEGATIONS = frozenset({"not", "no", "never", "without", "avoid", "don't", "不", "别", "勿", "不要"})
 _BESIDE = frozenset({"do", "does", "did", "always", "ever", "should", "must", "will", "shall", "to", "any", "请"})
 _VALUE = re.compile(r"(?P<head>.{4,150}?)\s*(?:\s(?:is|are|equals)\s|=|:|：|是)\s*(?P<value>.{1,100})")
@@ -27,18 +29,18 @@ _RANK = {trust: place for place, trust in enumerate(Trust)}
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A memory that perhaps should go, and why; the person decides."""
+    """A memory that perhaps should be removed, and why; the user decides."""
 
     path: str
     why: str
     beside: str = ""
-    """The memory that it is about as well; empty for an instruction file."""
+    """The other memory involved; empty for an instruction file."""
     mark: str
-    """Names the two texts: the same question is asked once, until one of them changes."""
+    """Identifies the two texts: the same question is asked once, until one of them changes."""
 
 
 class Remark(Struct, frozen=True):
-    """Something for the person to know that is no change of memory."""
+    """Information for the user that is not a change of memory."""
 
     path: str
     what: str
@@ -52,7 +54,9 @@ class Known(Struct, frozen=True):
 
 
 class Instruction(Struct, frozen=True, kw_only=True):
-    """One instruction file: its path as it is shown, its text, and when it changed, in seconds since the epoch, UTC."""
+    """One instruction file: its displayed path, its text, and when it changed, in seconds since the
+    epoch, UTC.
+    """
 
     path: str
     text: str
@@ -83,12 +87,15 @@ def _statement(text: str) -> _Statement | None:
 
 
 def _of(topic: Topic) -> _Statement | None:
-    """The statement that a memory makes: its first line. A memory of several paragraphs says the rule first, and its reason behind it."""
+    """Return the statement that a memory makes: its first line.
+
+    A memory of several paragraphs gives the rule first, then its reason.
+    """
     return _statement(next((line for line in topic.body.splitlines() if line.strip()), ""))
 
 
 def _clash(one: _Statement, other: _Statement) -> str:
-    """How two statements stand to each other: `contradicts`, `says the same as`, or nothing."""
+    """Compare two statements: `contradicts`, `says the same as`, or nothing."""
     if one.rule == other.rule:
         return "says the same as"
     if one.bare == other.bare and one.negative != other.negative:
@@ -99,7 +106,9 @@ def _clash(one: _Statement, other: _Statement) -> str:
 
 
 def questions(known: Sequence[Known]) -> Iterator[Question]:
-    """Pairs of memories that contradict each other, or may say the same, with the one of each that is put forward to be forgotten."""
+    """Yield pairs of memories that contradict each other, or may say the same, with the one
+    proposed for removal.
+    """
     groups: dict[tuple[object, ...], list[tuple[Known, _Statement]]] = {}
     seen: set[frozenset[str]] = set()
     for each in known:
@@ -120,7 +129,9 @@ def questions(known: Sequence[Known]) -> Iterator[Question]:
 
 
 def _whole(one: Known, other: Known) -> bool:
-    """Whether both consist of their statement alone: with more text behind it, two memories may begin alike."""
+    """Tell whether both consist of their statement alone: with more text behind it, two memories
+    may begin alike.
+    """
     return all(len([line for line in each.topic.body.splitlines() if line.strip()]) == 1 for each in (one, other))
 
 
@@ -142,7 +153,9 @@ def _mark(topic: Topic, other: bytes) -> str:
 
 
 def against(known: Sequence[Known], instructions: Sequence[Instruction]) -> Iterator[Question | Remark]:
-    """Memories compared with the lines of the instruction files: what stands there already, and which of two that contradict is the stale one."""
+    """Compare memories with the lines of the instruction files: what is already stated there, and
+    which of two contradicting texts is stale.
+    """
     lines: dict[tuple[object, ...], list[tuple[Instruction, int, _Statement]]] = {}
     for file in instructions:
         for number, line in enumerate(file.text.splitlines(), 1):

@@ -1,7 +1,8 @@
-"""Relative dates made absolute where the history proves the day on which they were written (DR-5). Pure.
+"""Make relative dates absolute where the history proves the day on which they were written (DR-5).
 
-Only in memories of kind project, which tell what goes on and by when. In a rule ("write today's date at the top", "check every day what is due
-tomorrow") the words mean the day of the reading, and stay.
+Pure. Only in memories of kind project, which report plans and deadlines. In a rule ("write today's
+date at the top", "check every day what is due tomorrow") the words mean the day of reading, and
+stay.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from memorist.auto_memory.topic import Topic
 from memorist.dream.lines import told_apart
 
 DATED_BY: frozenset[Actor] = frozenset({"said", "extraction", "agent", "user"})
-"""Writers whose words are as old as their change. What was imported, accepted later, brought back by an undo or found in the folder is older."""
+"""Actors whose words are as old as their change.
+
+What was imported, accepted later, restored by an undo or found in the folder is older.
+"""
 _STANDING = re.compile(
     r"\b(?:always|never|every|each|daily|weekly|monthly|whenever|when|before|after|until|if|must|should|usually|often)\b|每|总是|从不|如果",
     re.IGNORECASE,
@@ -24,14 +28,18 @@ _STANDING = re.compile(
 
 
 def may_be_dated(topic: Topic) -> bool:
-    """Whether a date in it could be made absolute, before it is looked up when its lines were written."""
+    """Tell cheaply whether a date in it could be made absolute, before its lines' times are looked
+    up.
+    """
     if topic.kind is not Kind.PROJECT or topic.provenance.status != "active":
         return False
     return dated(topic.body, dict.fromkeys(topic.body.splitlines(), 0.0)) != topic.body
 
 
 def described(description: str, text: str, times: Mapping[str, float]) -> str:
-    """The description with its dates absolute, where it is the beginning of a line of the text, and means the same days as that line then does."""
+    """Make the description's dates absolute if it is the beginning of a line of the text and then
+    means the same days.
+    """
     for line in text.splitlines():
         if line in times and description and line.strip().startswith(description):
             made = absolute(description, times[line])
@@ -40,7 +48,9 @@ def described(description: str, text: str, times: Mapping[str, float]) -> str:
 
 
 def dated(text: str, times: Mapping[str, float]) -> str:
-    """The text with the dates of each line absolute, by when that line was written (seconds since the epoch, UTC); lines without a time stay."""
+    """Make the dates of each line absolute by when it was written (seconds since the epoch, UTC);
+    lines without a time stay.
+    """
     return "".join(_line(line, times) if prose else line for line, prose in told_apart(text))
 
 
@@ -52,9 +62,10 @@ def _line(line: str, times: Mapping[str, float]) -> str:
 
 
 def proven_times(lines: Sequence[tuple[str, str]], changes: Mapping[str, tuple[Actor, float]]) -> dict[str, float]:
-    """The time of each line of a memory, as far as it is proven. `lines` are text and id of the change it comes from; `changes` who made it and when.
+    """Return the time of each line of a memory, as far as it is proven.
 
-    A line that stands there twice, from two days, has no proven time.
+    `lines` are text and id of the originating change; `changes` the actor and time of each change.
+    A line that occurs twice, from two days, has no proven time.
     """
     found: dict[str, set[float | None]] = {}
     for text, change in lines:

@@ -1,4 +1,4 @@
-"""What a dream would write, as a person reads it. Pure."""
+"""Render what a dream would write. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memorist.auto_memory.changes import Change
 
 
 def diff(changes: Sequence[Change]) -> str:
-    """The changes as a unified diff, in their order."""
+    """Render the changes as a unified diff, in order."""
     return "".join(part for change in changes for part in _one(change))
 
 

@@ -1,13 +1,14 @@
-"""Whether it is time to consolidate: the gates in their order, the cheapest first (DR-1). Pure.
+"""Whether it is time to consolidate: the gates in order, the cheapest first (DR-1). Pure.
 
-`judge` never needs more than the gates that are open: it answers `Open`, or `Shut` with the gate, or says by `Look` what has to be found out next.
+`judge_gates` never needs more facts than for the gates that are open: it returns `GateOpen`,
+`GateClosed` with the gate, or `NeedsScan` with the fact to be looked up next.
 
-    known = Known(now=clock.now(), scanned=scanned)
-    while isinstance(verdict := judge(known, settings), Look):
-        known = found(verdict, known)
+    facts = GateFacts(now=clock.now(), scanned=scanned)
+    while isinstance(verdict := judge_gates(facts, settings), NeedsScan):
+        facts = look_up(verdict, facts)
 
-A gate costs: nothing (on), one stat (time), nothing (scan), a look at every session of the project (sessions). The lock comes after all of them
-and is none of these: taking it changes the disk.
+A gate costs: nothing (on), one stat (time), nothing (scan), one stat per session of the project
+(sessions). The lock comes after all of them and is not a gate: acquiring it changes the disk.
 """
 
 from __future__ import annotations
@@ -26,20 +27,22 @@ _HOUR, _MINUTE = 3_600.0, 60.0
 
 
 class Host(Struct, frozen=True, kw_only=True):
-    """What is known of the session without looking; each of these can keep the first gate shut (claude-code.md section 9.1)."""
+    """What is known of the session without I/O; each of these can close the first gate
+    (claude-code.md section 9.1).
+    """
 
     memory: bool = True
     """Memories are kept for this session."""
     remote: bool = False
     """The disk does not outlive the session."""
     interactive: bool = True
-    """A person is there. A program that asks one question and ends has no time for it."""
+    """A user is present. A program that asks one question and ends has no time for it."""
     main: bool = True
-    """It is the main agent, not one of its subagents."""
+    """It is the main agent, not a subagent."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """A session of the project, as a look at its file shows it."""
+    """A session of the project, by the metadata of its file."""
 
     id: str
     changed: float
@@ -48,20 +51,20 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What has been found out so far. Times are seconds since the epoch."""
+    """The facts known so far. Times are seconds since the epoch."""
 
     now: float
     host: Host = Host()
     scanned: float | None = None
-    """When sessions were last looked for, by this process; None for never."""
+    """When this process last scanned for sessions; None for never."""
     last: float | UnsetType | None = UNSET
-    """When memory was last consolidated; None for never, unset until it was looked up."""
+    """When memory was last consolidated; None for never, unset until looked up."""
     sessions: tuple[str, ...] | UnsetType = UNSET
-    """Ids of the other sessions (`others`); unset until they were looked for."""
+    """Ids of the other sessions (`select_new_sessions`); unset until scanned for."""
 
 
 class Look(Struct, frozen=True):
-    """The gates so far are open; to judge the next one, this has to be found out."""
+    """The gates so far are open; judging the next one requires this fact."""
 
     what: Literal["last", "sessions"]
     since: float = 0.0
@@ -69,31 +72,33 @@ class Look(Struct, frozen=True):
 
 
 class Open(Struct, frozen=True):
-    """Every gate is open: these sessions may be consolidated, if the lock can be had."""
+    """Every gate is open: these sessions may be consolidated once the lock is acquired."""
 
     sessions: tuple[str, ...]
     why: str
-    """In one clause, for a person."""
+    """In one clause, for the user."""
 
 
 class Shut(Struct, frozen=True):
-    """This gate is shut, and those before it are open."""
+    """This gate is closed; those before it are open."""
 
     gate: Gate
     why: str
-    """In one clause, for a person."""
+    """In one clause, for the user."""
     until: float | None = None
-    """No earlier than this can it be open; None where it is no matter of time."""
+    """The earliest time at which it can open; None if it does not depend on time."""
 
 
 def others(sessions: Iterable[Seen], *, current: str, since: float) -> tuple[str, ...]:
-    """Ids of the sessions that count: changed after that time, not the current one, none of a subagent. The one that changed first stands first."""
+    """Return ids of the sessions that count, oldest change first: changed after `since`, not the
+    current one, no subagents.
+    """
     counted = {seen.id: seen.changed for seen in sessions if seen.changed > since and seen.id != current and not seen.subagent}
     return tuple(sorted(counted, key=lambda id: (counted[id], id)))
 
 
 def judge(known: Known, settings: DreamSettings) -> Open | Shut | Look:
-    """The outcome, or what has to be found out before it can be told."""
+    """Return the outcome, or the fact that is still needed."""
     off = _off(known.host, settings)
     if off:
         return Shut("on", off)
@@ -109,7 +114,7 @@ def judge(known: Known, settings: DreamSettings) -> Open | Shut | Look:
 
 
 def _off(host: Host, settings: DreamSettings) -> str:
-    """Why the first gate is shut; empty when it is open."""
+    """Return why the first gate is closed; empty if it is open."""
     reasons = {
         "consolidation is switched off (dream.enabled)": not settings.enabled,
         "this session keeps no memories": not host.memory,
@@ -139,8 +144,10 @@ def _enough(sessions: tuple[str, ...], last: float | None, now: float, settings:
 
 
 def _believed(then: float | None, now: float, interval: float) -> float | None:
-    """A time in the past, or a little ahead, as clocks of two machines are; one that is further ahead than the interval is a clock that was set
-    back, and counts as never, since it would keep the gate shut until then.
+    """Return a plausible time: in the past, or slightly ahead, as two machines' clocks may differ.
+
+    A time further ahead than the interval means a clock that was set back, and counts as never,
+    since it would keep the gate closed until then.
     """
     return None if then is None or then - now > interval else then
 

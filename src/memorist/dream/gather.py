@@ -1,6 +1,7 @@
-"""What a model is shown of past sessions: for each memory the few sayings that bear on it, found by its rarest words (DR-3). Pure.
+"""Select the user utterances of past sessions that a model is shown: a few per memory, found by its
+rarest words (DR-3). Pure.
 
-The searches are narrow and the program makes them: a model is never shown a transcript.
+The searches are narrow and made by code: a model is never shown a transcript.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from memorist.auto_memory.evidence import plain, words
 from memorist.auto_memory.topic import Topic
 
 SAYING = 300
-"""Characters shown of one saying."""
+"""Characters shown of one utterance."""
 EACH = 2
-"""Sayings found for one memory at most."""
+"""Upper bound of utterances per memory."""
 ALL = 40
-"""Sayings shown in one dream at most."""
+"""Upper bound of utterances per dream."""
 SHARED = 2
-"""Words that a saying must share with a memory to be found by it."""
+"""Words an utterance must share with a memory to match it."""
 _SHORTEST = 4
 
 
 class Saying(Struct, frozen=True, kw_only=True):
-    """Something that the person said in a session."""
+    """Something the user said in a session."""
 
     session: str
     message: str
@@ -36,7 +37,9 @@ class Saying(Struct, frozen=True, kw_only=True):
 
 
 def found(topics: Sequence[Topic], sayings: Sequence[Saying]) -> tuple[tuple[Saying, str], ...]:
-    """The sayings that bear on memories, each with the path of the memory that it was found by; the best first, each saying once."""
+    """Return the utterances that match memories, best first and without duplicates, each with the
+    path of its memory.
+    """
     told = [frozenset(_words(saying.text)) for saying in sayings]
     frequent = Counter(word for each in told for word in each)
     weight = {word: math.log(1 + len(told) / count) for word, count in frequent.items()}

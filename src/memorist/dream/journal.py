@@ -1,4 +1,6 @@
-"""The journal of dreams, for a person to read: what each did to which memory and why, what it left to the person, and how it is taken back. Pure."""
+"""The journal of dreams for the user: what each did to which memory and why, what it left to the
+user, and how to undo it. Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,31 +25,31 @@ _VERBS = {
 
 
 class Dreamt(Struct, frozen=True, kw_only=True):
-    """What came of one dream, or in a dry run would come of it."""
+    """The result of one dream, or in a dry run what it would be."""
 
     way: Way = "structural"
     ran: bool = True
-    """False where it did not begin; `why` says why."""
+    """False if it did not begin; `why` gives the reason."""
     why: str = ""
-    """Why it began; or why it did not."""
+    """Why it began, or why it did not."""
     change: str = ""
-    """Id in the history of memory; empty when nothing was written."""
+    """Change id in the history of memory; empty if nothing was written."""
     acts: tuple[Act, ...] = ()
     waiting: tuple[tuple[str, str, str], ...] = ()
-    """What waits in the inbox: id, path and reason."""
+    """Proposals in the inbox: id, path and reason."""
     refused: tuple[tuple[str, str], ...] = ()
-    """Path and reason of what was not kept."""
+    """Path and reason of what was rejected."""
     remarks: tuple[Remark, ...] = ()
     said: str = ""
     """The model's own account."""
     failed: str = ""
-    """Why the dream, or its model, did not come to its end; what rules prove is done all the same."""
+    """Why the dream, or its model, did not complete; what rules prove is done all the same."""
     diff: str = ""
     """In a dry run, what it would write."""
 
 
 def lines(dreamt: Dreamt) -> list[str]:
-    """What a dream did, line by line; one line where it was nothing."""
+    """Render what a dream did, line by line; one line if it did nothing."""
     found = [f"- {act.path}: {_VERBS.get(act.did, act.did)} ({act.why})" for act in dreamt.acts]
     found += [
         f"- {path}: {f'waits in the inbox as {id}' if id else 'would wait in the inbox'} ({reason})" for id, path, reason in dreamt.waiting
@@ -59,13 +61,13 @@ def lines(dreamt: Dreamt) -> list[str]:
 
 
 def entry(dreamt: Dreamt, at: float) -> str:
-    """The part of the journal that tells one dream."""
+    """Render the journal entry of one dream."""
     head = f"\n## {moment(at)[:16].replace('T', ' ')} UTC, {'by a model' if dreamt.way == 'model' else 'by rule'}: {' '.join(dreamt.why.split())}\n\n"
     back = [f"- change {dreamt.change[:12]}; `memorist memory undo {dreamt.change[:12]}` takes it back"] if dreamt.change else []
     return head + "\n".join([*lines(dreamt), *back]) + "\n"
 
 
 def counted(acts: Sequence[Act]) -> str:
-    """The acts in a few words, such as `2 merged, 1 dated`."""
+    """Summarize the acts, for example `2 merged, 1 dated`."""
     kinds = dict.fromkeys(act.did for act in acts)
     return ", ".join(f"{sum(act.did == kind for act in acts)} {kind}" for kind in kinds)

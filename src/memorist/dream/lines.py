@@ -1,4 +1,4 @@
-"""The lines of a memory, told apart into prose and code: rules for words hold in prose only. Pure."""
+"""Split the lines of a memory into prose and code: rules about words apply to prose only. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _FENCE = re.compile(r"\s*(?:```|~~~)")
 
 
 def told_apart(text: str) -> Iterator[tuple[str, bool]]:
-    """Each line with its end, and whether it is prose. Fenced and indented code is none; a fence that is never closed reaches to the end."""
+    """Yield each line with its end, and whether it is prose.
+
+    Fenced and indented code is not; an unclosed fence reaches to the end.
+    """
     fenced = False
     for line in text.splitlines(keepends=True):
         fence = _FENCE.match(line) is not None

@@ -1,7 +1,8 @@
-"""Links from one memory to another, and what becomes of those whose target is gone (DR-5). Pure.
+"""Repair links between memories whose target is gone (DR-5). Pure.
 
-A link to a memory that was never there may be a wish to write it (claude-code.md section 7.3), and a path may be one of the repository's: only a
-target that the folder's history knows, and the folder has no more, is provably dead.
+A link to a memory that never existed may be a wish to write it (claude-code.md section 7.3), and a
+path may be one of the repository's: only a target that the folder's history knows, and that no
+longer exists, is provably dead.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ _ONLY = late_pattern(r"\s*(?:[-*+]\s+)?(?:see(?:\s+also)?:?\s+)?\0(?:(?:\s*,\s*|
 
 
 class Links(Struct, frozen=True, kw_only=True):
-    """What a link may lead to. Paths are relative to the memory folder."""
+    """Valid link targets. Paths are relative to the memory folder."""
 
     present: Collection[str]
     names: Mapping[str, str] = {}
-    """Names in headers to the paths of their memories."""
+    """Header names to the paths of their memories."""
     ever: Collection[str] = ()
     """Paths that the history knows."""
     moved: Mapping[str, str] = {}
-    """Paths that this dream takes out, to the memory that says the same."""
+    """Paths that this dream removes, to the memory that says the same."""
 
 
 def mended(path: str, text: str, links: Links) -> str:
-    """The text of the memory at `path` with links to what moved led there, and without links that are provably dead.
+    """Return the text of the memory at `path` with links retargeted to what moved, and without
+    provably dead links.
 
-    A line that holds nothing else goes with its link; anywhere else the link's words stay.
+    A line that holds nothing else is removed with its link; elsewhere the link's words stay.
     """
     return "".join(_line(path, line, links) if prose and "[" in line else line for line, prose in told_apart(text))
 

@@ -1,4 +1,4 @@
-"""What the dream's fork is asked and shown (DR-3). Pure."""
+"""The instruction and material of the dream's fork (DR-3). Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TAGS = ("memory", "index", "log", "saying", "instruction-file", "memorist-fork"
 
 
 class Material(Struct, frozen=True, kw_only=True):
-    """Everything that a dream may be made from, the most telling first."""
+    """Everything a dream may be made from, most informative first."""
 
     folder: Path
     index: str
     topics: tuple[Topic, ...]
-    """Memories that a model may be shown, the most important first."""
+    """Memories that a model may be shown, most important first."""
     logs: tuple[tuple[str, str], ...] = ()
     """Day and text of the daily logs, newest first."""
     sayings: tuple[tuple[Saying, str], ...] = ()
@@ -32,7 +32,7 @@ class Material(Struct, frozen=True, kw_only=True):
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """What fits."""
+    """The material that fits."""
 
     text: str
     paths: tuple[str, ...]
@@ -43,7 +43,10 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 def shown(material: Material, *, limit: int) -> Shown:
-    """The material as the fork reads it, in at most about `limit` characters. Of what does not fit, memories are left out last."""
+    """Render the material in at most about `limit` characters.
+
+    Of what does not fit, memories are dropped last.
+    """
     memories, paths = _fitting([(topic.path, _memory(material.folder, topic)) for topic in material.topics], limit * 7 // 10)
     room = limit - sum(map(len, memories))
     logs, _ = _fitting([(day, f'<log day="{day}">\n{_data(text)}\n</log>') for day, text in material.logs], room // 3)
@@ -60,7 +63,9 @@ def shown(material: Material, *, limit: int) -> Shown:
 
 
 def _fitting(parts: Sequence[tuple[str, str]], room: int) -> tuple[list[str], tuple[str, ...]]:
-    """The parts that fit, in order; one that is too large makes room for the next."""
+    """Select the parts that fit, in order; a part that is too large is skipped in favour of the
+    next.
+    """
     texts: list[str] = []
     names: list[str] = []
     for name, text in parts:
@@ -91,5 +96,5 @@ def _data(text: str) -> str:
 
 
 def task(text: str, folder: Path, *, now: float, retired: int) -> str:
-    """The instruction."""
+    """Render the instruction."""
     return render(text, {"folder": str(folder), "today": moment(now)[:10], "retired": str(retired)}, strict=True).strip() + "\n"

@@ -1,6 +1,8 @@
-"""Dreaming: consolidation of one project's memory while nobody works on it, by rule and, where there is a model, by a fork on a copy (DR-3 to DR-5).
+"""Consolidate one project's memory between sessions, by rule and, if there is a model, by a fork on
+a copy (DR-3 to DR-5).
 
-Rules first, then the model on what they leave. What both did is judged, compared with the disk once more, and written as one change of the history.
+Rules run first, then the model on what they leave. The result of both is reviewed, compared with
+the disk once more, and written as one change of the history.
 """
 
 from __future__ import annotations
@@ -42,13 +44,16 @@ ENDED = (Outcome.CHANGED, Outcome.UNCHANGED)
 
 
 class DreamMeans(Struct, frozen=True, kw_only=True):
-    """What dreams are made with. Everything here is called from the loop's own thread."""
+    """Dependencies of dreams. All callables run on the event loop's own thread."""
 
     place: Place
     settings: Callable[[], DreamSettings]
-    """As they are now: a flag may change them while a session runs."""
+    """The current settings: a flag may change them during a session."""
     session: str = ""
-    """Id of the session at whose end they may begin; it is not one of those that are looked at. Empty outside a session."""
+    """Id of the session whose turn ends may trigger dreams; it is never examined itself.
+
+    Empty outside a session.
+    """
     host: Host = Host()
     model: Model | None
     limits: ForkLimits
@@ -61,20 +66,20 @@ class DreamMeans(Struct, frozen=True, kw_only=True):
 
 
 class _Fork(Struct, frozen=True, kw_only=True):
-    """What came of the model."""
+    """The result of the model's part."""
 
     made: Made = Made()
     said: str = ""
     failed: str = ""
     behind: Evidence = Evidence()
     news: bool = True
-    """False where the spend governor said no, which it tells once itself."""
+    """False if the budget governor refused, which it reports once itself."""
     receipt: Receipt | None = None
-    """To be recorded when it is known what of its work was written; None where it is recorded already."""
+    """To be recorded once it is known what of its work was written; None if already recorded."""
 
 
 class Dream:
-    """The dreams of one project, as one session or one command has them."""
+    """The dreams of one project, for one session or one command."""
 
     def __init__(self, means: DreamMeans) -> None:
         self._means = means
@@ -88,7 +93,7 @@ class Dream:
         return self._means.settings()
 
     def turn_ended(self) -> None:
-        """The host waits for its user: dream in the background, if every gate is open. Costs a look at one small file, and mostly not even that."""
+        """Dream in the background if every gate is open. Costs one stat, mostly not even that."""
         with contextlib.suppress(StoreError):  # a lock that cannot be read is met again by whoever asks for the gates
             verdict = self._first()
             if isinstance(verdict, Look) and not self._lane.busy:
@@ -105,7 +110,7 @@ class Dream:
         return judge(replace(known, last=self._lock.last()), self._settings) if isinstance(verdict, Look) else verdict
 
     async def gates(self) -> Open | Shut:
-        """Whether it is time, and why or why not. Raises StoreError."""
+        """Tell whether it is time, and why or why not. Raises StoreError."""
         verdict = self._first()
         if not isinstance(verdict, Look):
             return verdict
@@ -122,7 +127,9 @@ class Dream:
         return others(seen, current=self._means.session, since=since)
 
     async def news(self) -> bool:
-        """Whether there is anything that the last dream could not know: another session, or a day's log that may have grown. Raises StoreError."""
+        """Tell whether there is anything the last dream could not know: another session, or a daily
+        log that may have grown. Raises StoreError.
+        """
         last = self._lock.last()
         if last is None or await self._others(last):
             return True
@@ -130,10 +137,12 @@ class Dream:
         return bool(logs) and logs[0][0] >= moment(last)[:10]
 
     async def dream(self, why: str, sessions: Sequence[str] | None = None, *, asked: bool = False, dry_run: bool = False) -> Dreamt:
-        """Dream now, whatever the gates say, if nobody else does. `sessions` are those to learn from; None takes all since the last dream.
+        """Dream now, whatever the gates say, unless another process does.
 
-        A dry run takes no lock, writes nothing, and shows what it would do. Where the dream does not come to its end, the time of the last one stands.
-        Raises StoreError, InputError.
+        `sessions` are those to learn from; None takes all since the last dream.
+
+        A dry run takes no lock, writes nothing, and shows what it would do. If the dream does not
+        complete, the time of the last one stands. Raises StoreError, InputError.
         """
         if self._means.place.memory.policy == "off":
             return Dreamt(ran=False, why="nothing is written while auto_memory.policy is off")
@@ -191,7 +200,10 @@ class Dream:
                 self._means.tell(DreamFailed(dreamt.failed))
 
     async def _by_model(self, model: Model, prepared: Ready, why: str, *, asked: bool) -> _Fork:
-        """Have a fork work on a copy of the folder as rules leave it. Nothing of it reaches the disk here."""
+        """Run a fork on a copy of the folder as rules leave it.
+
+        Nothing of it reaches the disk here.
+        """
         means = self._means
         folder = means.place.files.resolve(means.place.where.folder)
         overlay = OverlayFiles(means.place.files)
@@ -221,7 +233,7 @@ class Dream:
         return _Fork(made=self._made(overlay, prepared), said=receipt.said, behind=prepared.heard.behind, receipt=receipt)
 
     def _made(self, overlay: OverlayFiles, prepared: Ready) -> Made:
-        """What the model did, apart from what rules had done before it."""
+        """Review what the model did, apart from what rules had done before it."""
         folder = self._means.place.files.resolve(self._means.place.where.folder)
         ruled, before = prepared.after(), prepared.held.data
         copied = {path.relative_to(folder).as_posix(): data for path, (_, data) in overlay.changed().items() if path.is_relative_to(folder)}
@@ -244,22 +256,26 @@ class Dream:
         )
 
     def _broken(self, error: BaseException) -> None:
-        """A dream raised an error in the background: the host goes on, and the event says why."""
+        """Report an error of a background dream as an event; the host goes on."""
         with contextlib.suppress(StoreError):
             self._means.tell(DreamFailed(str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"))
 
     async def close(self) -> None:
-        """Close the model, for a command that opened it for its dreams alone."""
+        """Close the model, for a command that opened it for its dreams only."""
         if self._means.model is not None:
             await self._means.model.close()
 
     async def drain(self) -> None:
-        """Wait for a dream that runs, at most as long as an extraction is waited for; then it is stopped, and the time of the last one stands."""
+        """Wait for a running dream, as long as for an extraction; then cancel it, and the time of
+        the last one stands.
+        """
         await self._lane.drain(self._means.place.memory.drain_seconds)
 
 
 async def _to_its_end(work: Callable[[], tuple[Dreamt, list[Event]]]) -> tuple[Dreamt, list[Event]]:
-    """Do the work in a thread; who cancels meanwhile waits for its end, so that nothing is written after the lock was let go."""
+    """Run the work in a thread; a cancelled caller waits for its end, so that nothing is written
+    after the lock is released.
+    """
     running = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(running)
@@ -269,7 +285,10 @@ async def _to_its_end(work: Callable[[], tuple[Dreamt, list[Event]]]) -> tuple[D
 
 
 def _honest(receipt: Receipt, model: Made, dreamt: Dreamt) -> Receipt:
-    """The receipt by what was really written of the fork's work (FK-8). A memory that was taken out has no bytes left, whatever the fork left of it."""
+    """Correct the receipt to what was really written of the fork's work (FK-8).
+
+    A retired memory has no bytes left, whatever the fork left of it.
+    """
     kept = {act.path: act.did for act in dreamt.acts if act in model.acts}
     written = [(file, path) for file in receipt.files for path in kept if file.path.endswith("/" + path)]
     files = tuple(replace(file, after=None) if kept[path] == "retired" else file for file, path in written)

@@ -1,9 +1,13 @@
-"""When two memories say the same, provably: nothing is merged that any word, number, name or order tells apart (DR-5). Pure.
+"""Decide when two memories provably say the same: nothing is merged that any word, number, name or
+order distinguishes (DR-5). Pure.
 
-`memorist.auto_memory.said_same` asks whether two sayings are the same rule, and lets articles, plurals and the order of lists go. For taking a memory
-out that is too much: "the server fails" and "the servers fail" are two facts. Here only what cannot carry meaning goes: blanks, blank lines, list
-marks, typographic quotes, a capital at the start of a line, `please`, a dot at the end, and `don't` for `do not`; in code nothing does. Two memories
-that say "tomorrow" mean two days, and are never merged. What is alike beyond that is a question for the person (`memorist.dream.conflicts`).
+`memorist.auto_memory.said_same` asks whether two statements are the same rule, and ignores
+articles, plurals and the order of lists. For removing a memory that is too much: "the server fails"
+and "the servers fail" are two facts. Here only what cannot carry meaning is ignored: blanks, blank
+lines, list marks, typographic quotes, a capital at the start of a line, `please`, a final period,
+and `don't` for `do not`; in code nothing is. Two memories that say "tomorrow" mean two days, and
+are never merged. Anything else that is alike is a question for the user
+(`memorist.dream.conflicts`).
 """
 
 from __future__ import annotations
@@ -31,17 +35,23 @@ _POINTING = late_pattern(
     r"|these days|so far|yet|still|already|just)\b|现在|目前|最近|刚",
     re.IGNORECASE,
 )
-"""Words that mean another time for each day on which they are written. In a rule ("no deploys on Friday") they mean the same each time."""
+"""Words that mean another time on each day of writing.
+
+In a rule ("no deploys on Friday") they always mean the same.
+"""
 
 
 def identity(text: str) -> tuple[str, ...]:
-    """What is left of a text once all that cannot carry meaning is gone; equal for texts that say the same. Empty for a text without words."""
+    """Reduce a text to what can carry meaning; equal for texts that say the same.
+
+    Empty for a text without words.
+    """
     found = [_prose(line) if prose else line.rstrip() for line, prose in told_apart(unicodedata.normalize("NFC", text))]
     return tuple(line for line in found if line.strip())
 
 
 def _prose(line: str) -> str:
-    """A line of prose; what stands in back-ticks stays letter by letter."""
+    """Fold a line of prose; text in backticks stays verbatim."""
     parts = _CODE.split(_MARK.sub("- ", line.strip()))
     parts[::2] = [_SHORT.sub(r"\1 not", re.sub(r"\s+", " ", part.translate(_QUOTES))) for part in parts[::2]]
     plain_line = "".join(parts)
@@ -53,8 +63,10 @@ def _prose(line: str) -> str:
 
 
 def key(topic: Topic) -> tuple[object, ...] | None:
-    """What memories that say the same have in common; None for one that is never merged: without text, with a broken header, superseded, or telling of a
-    day without its date.
+    """Return a key that is equal for memories that say the same.
+
+    None for one that is never merged: without text, with a broken header, superseded, or relative
+    to its day.
     """
     body = identity(topic.body)
     if not body or topic.problem or topic.provenance.status != "active" or _points_to_a_day(topic):
@@ -63,9 +75,11 @@ def key(topic: Topic) -> tuple[object, ...] | None:
 
 
 def numbered(topic: Topic) -> str:
-    """The path whose name memorist gave to a memory and found taken, so that it put a number behind it; empty for any other memory.
+    """Return the path to whose name memorist appended a number because it was taken; empty for any
+    other memory.
 
-    Only what the person said outright in a session is named by its text alone; a number in any other name may mean something.
+    Only what the user said outright in a session is named by its text alone; a number in any other
+    name may mean something.
     """
     found = _NUMBERED.fullmatch(topic.path)
     named_by_text = topic.provenance.trust is Trust.STATED and bool(topic.provenance.session)
@@ -73,7 +87,9 @@ def numbered(topic: Topic) -> str:
 
 
 def equal(one: Topic, other: Topic) -> bool:
-    """Whether two memories are equal to the letter, but for their names and where they come from: text, kind, description, the rest of the header."""
+    """Tell whether two memories are equal to the letter except for name and origin: text, kind,
+    description, rest of the header.
+    """
     return (one.body, one.kind, one.description, _beside(one)) == (other.body, other.kind, other.description, _beside(other))
 
 
@@ -83,7 +99,9 @@ def _points_to_a_day(topic: Topic) -> bool:
 
 
 def _label(topic: Topic) -> tuple[tuple[str, ...], ...]:
-    """What the names say beyond the text: a memory's name and its file's, unless each is words of the text in their order. A number counts as a word."""
+    """Return what the names say beyond the text: a memory's name and its file's, unless each
+    consists of words of the text in order. A number counts as a word.
+    """
     said = _words(topic.body)
     names = {tuple(_words(name)) for name in (topic.name, topic.path.removesuffix(".md"))}
     return tuple(sorted(name for name in names if not _in_order(name, said)))
@@ -99,7 +117,9 @@ def _words(text: str) -> list[str]:
 
 
 def _description(topic: Topic, body: tuple[str, ...]) -> tuple[str, ...]:
-    """What the description adds; nothing where it is the beginning of the text, as it is where nobody wrote one."""
+    """Return what the description adds; empty if it is the beginning of the text, as generated ones
+    are.
+    """
     found = identity(topic.description)
     start, whole = "".join(found), " ".join(body)
     cut = start.removesuffix("…").rstrip()
@@ -109,7 +129,7 @@ def _description(topic: Topic, body: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _beside(topic: Topic) -> str:
-    """Everything else that somebody put into the header."""
+    """Return everything else written into the header."""
     front = topic.document.front
     if front is None:
         return ""

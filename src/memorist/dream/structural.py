@@ -1,7 +1,8 @@
 """The dream without a model: what rules prove, and no more (DR-5). Pure.
 
-Memories that say the same become one, links to memories that are gone go, dates of a proven day become absolute. Contradictions are told, not settled.
-The plan of a folder that a plan was carried out on is empty.
+Memories that say the same are merged, dead links are removed, dates of a proven day become
+absolute. Contradictions are reported, not settled. Idempotent: the plan of a folder to which a plan
+was applied is empty.
 """
 
 from __future__ import annotations
@@ -24,26 +25,31 @@ _RANK = {trust: place for place, trust in enumerate(Trust)}
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """A folder as a dream begins with it."""
+    """The folder as a dream begins with it."""
 
     topics: tuple[Topic, ...]
     data: Mapping[str, bytes]
-    """The bytes of each."""
+    """The bytes of each memory."""
     changed: Mapping[str, float] = {}
     """When each last changed, in seconds since the epoch, UTC."""
     foreign: Collection[str] = ()
-    """Paths of files that somebody else put there: a file that the dream wrote would be believed what it claims, so they are left as they are."""
+    """Paths of files put there by another writer.
+
+    They are left as they are: a file that the dream wrote would be trusted in what it claims.
+    """
     kept: Collection[str] = ()
-    """Paths that are as an undo of a dream left them: the person wants them so."""
+    """Paths that an undo of a dream restored: the user wants them so."""
     ever: Collection[str] = ()
     """Paths that the history knows."""
     times: Mapping[str, Mapping[str, float]] = {}
-    """By path, the proven time of each line, for memories in which a date is to be made absolute."""
+    """By path, the proven time of each line, for memories with a date to be made absolute."""
     instructions: tuple[Instruction, ...] = ()
     asked: Collection[str] = ()
     """Marks of questions that were asked before."""
     waiting: Collection[str] = ()
-    """Paths that the person is asked about already: the inbox has one question for each, and what else there is to ask waits until it is settled."""
+    """Paths that the user is already asked about: the inbox has one question for each, and further
+    ones wait until it is settled.
+    """
 
 
 class Act(Struct, frozen=True, kw_only=True):
@@ -51,27 +57,31 @@ class Act(Struct, frozen=True, kw_only=True):
 
     path: str
     did: str
-    """`merged`, `dated`, `unlinked`, `retired`, `changed` or `added`."""
+    """`merged`, `date_lines`, `unlinked`, `retired`, `changed` or `added`."""
     why: str
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be done."""
+    """The planned changes."""
 
     changes: tuple[Change, ...] = ()
-    """What takes a memory out comes last: a dream that is killed half-way has lost nothing."""
+    """Removals come last: a dream that is killed half-way has lost nothing."""
     acts: tuple[Act, ...] = ()
     questions: tuple[Question, ...] = ()
     remarks: tuple[Remark, ...] = ()
 
 
 def wanting_times(topics: Sequence[Topic]) -> tuple[str, ...]:
-    """Paths of the memories in which a date could be made absolute, if it is known when their lines were written."""
+    """Return paths of the memories in which a date could be made absolute if its lines' times were
+    known.
+    """
     return tuple(topic.path for topic in topics if may_be_dated(topic))
 
 
 def plan(held: Held, *, most_questions: int) -> Plan:
-    """What rules prove of this folder, and the questions that it raises, at most so many."""
+    """Plan what rules prove of this folder, and at most `max_questions` questions that it
+    raises.
+    """
     acts: list[Act] = []
     now = {topic.path: topic for topic in held.topics}
     for path, times in held.times.items():
@@ -98,7 +108,9 @@ def plan(held: Held, *, most_questions: int) -> Plan:
 
 
 def _tidied(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]:
-    """Mend links and merge, until neither finds anything: memories may say the same once their links do. Gives where each merged one went."""
+    """Repair links and merge duplicates until neither finds anything: memories may say the same
+    once their links do. Return where each merged one went.
+    """
     names: dict[str, str] = {}
     for topic in held.topics:
         names.setdefault(topic.name, topic.path)
@@ -116,33 +128,35 @@ def _tidied(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str
 
 
 def _described(topic: Topic) -> str:
-    """The description in the header; empty where there is none."""
+    """Return the description in the header; empty if there is none."""
     front = topic.document.front
     return "" if front is None else front.text("description")
 
 
 def _with(topic: Topic, body: str, description: str) -> Topic:
-    """The memory with another text, and the description that the index shows put right in the same way. Neither is emptied."""
+    """Return the memory with another text and description. Neither is ever emptied."""
     made = with_body(topic, f"\n{body.strip()}\n") if body != topic.body and body.strip() else topic
     new = " ".join(description.split())
     return with_header(made, {"description": new}) if new and description != _described(topic) else made
 
 
 def _put(now: dict[str, Topic], acts: list[Act], made: Topic, did: str, why: str) -> None:
-    """Let a memory take the place of the one that it was made from, where it is another."""
+    """Replace a memory by its edited version if they differ."""
     if made != now[made.path]:
         now[made.path] = made
         acts.append(Act(path=made.path, did=did, why=why))
 
 
 def _meant(topic: Topic, now: Mapping[str, Topic], held: Held) -> Topic:
-    """The memory itself; or the one whose name it has but for a number that memorist put behind it, where both are wholly equal."""
+    """Return the memory itself; or the one whose name it has but for a number appended by memorist,
+    if both are fully equal.
+    """
     base = None if topic.path in held.foreign or key(topic) is None else now.get(numbered(topic))
     return base if base is not None and base.path not in held.kept and equal(base, topic) else topic
 
 
 def _merge(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]:
-    """Take out all but one of the memories that say the same; gives where each went."""
+    """Remove all but one of the memories that say the same; return where each went."""
     groups: dict[tuple[object, ...], list[Topic]] = {}
     for topic in now.values():
         found = None if topic.path in held.kept else key(_meant(topic, now, held))
@@ -150,7 +164,8 @@ def _merge(now: dict[str, Topic], acts: list[Act], held: Held) -> dict[str, str]
             groups.setdefault(found, []).append(topic)
     moved: dict[str, str] = {}
     for group in groups.values():
-        # What is withheld from models stays for the person to look at, and does not speak for one that is shown.
+        # What is withheld from models stays for the user to look at, and does not speak for one
+        # that is shown.
         shown = [topic for topic in group if not doubts(topic)] if len(group) > 1 else []
         if len(shown) < 2:
             continue

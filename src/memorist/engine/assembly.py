@@ -1,8 +1,8 @@
-"""The context of one live session whose host has it assembled: the first context before the conversation, later only what changed, and skills when
-they are called for (CX-1 to CX-3, SK-2).
+"""The context of a live session whose host has memorist assemble it: a first context before the
+conversation, later only the differences, and skills when invoked (CX-1 to CX-3, SK-2).
 
-The first context is kept in `context.json` beside the transcript, so that a new process sends the very same bytes; what the model was told stands in
-the transcript as records of the world state.
+The first context is saved in `context.json` beside the transcript, so that a new process sends the
+very same bytes; what the model was told is in the transcript as world state records.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 
 INDEX = "auto memory"
-"""Source of the piece that holds the index of the project's memory."""
+"""Source of the piece that holds the project's memory index."""
 
 CALLS = "$@["
-"""Signs that a message without cannot call for a skill."""
+"""A user message without any of these characters cannot invoke a skill."""
 
 
 class AssemblyMeans(Struct, frozen=True, kw_only=True):
-    """What assembling a session's context works with."""
+    """The dependencies of a session's context."""
 
     format: str
     """Wire format of the session's requests."""
@@ -61,19 +61,22 @@ class AssemblyMeans(Struct, frozen=True, kw_only=True):
     layout: SessionLayout
     skills: SkillsSettings
     search: Callable[[str], SkillSearch]
-    """The search for skills of a working folder; one for all sessions there."""
+    """Returns the skill search of a working folder; one is shared by all sessions there."""
     index: Callable[[], Message | None]
-    """The index of the project's memory, when it is to be shown."""
+    """Returns the project's memory index as a message, when it is due."""
     record: Callable[[WorldRecord], object]
-    """Writes into the transcript."""
+    """Writes a world state record to the transcript."""
     open_calls: Callable[[], Sequence[str]]
     """Ids of the tool calls without a result."""
     called: Callable[[Message], None]
-    """Is told of each skill's body that is shown."""
+    """Called with the message of each skill that is shown."""
 
 
 class Assembly:
-    """Opened with a session whose host asks for it. `before` is called before each request, `dressed` gives it its system prompt."""
+    """Opened for a session whose host asks for it.
+
+    `before_request` is called before each request; `add_system_prompt` adds the system prompt.
+    """
 
     def __init__(self, host: HostContext, means: AssemblyMeans) -> None:
         self._host = host
@@ -82,61 +85,68 @@ class Assembly:
         self.pieces: tuple[Piece, ...] = ()
         """The first context as it is shown."""
         self.left_out: tuple[LeftOut, ...] = ()
-        """What was looked at and is not, or not whole, in it."""
+        """What was looked up but is not in the context, or only in part."""
         self._state: WorldState = NOTHING
         self._first: WorldState = NOTHING
-        """What the first context told."""
+        """The world state that the first context told."""
         self._told: Told | None = None
         self._sections: tuple[WorldSection, ...] = ()
         self._known: tuple[WorldSection, ...] | None = None
-        """The sections when they were compared last."""
+        """The sections as they were last compared."""
         self._begun = self._stale = False
         self._fresh = True
-        """Nothing was shown by this process yet."""
+        """Whether this process has shown nothing yet."""
         self._watched = WatchedFiles(means.outside.files)
         self._git: GitState | None = None
-        """The repository when this process looked first: what is told of it stays, with its place in the cache."""
+        """The repository as it was first looked up: its text stays, and so its place in the
+        provider's cache.
+        """
         self._in_order = InOrder(means.format, self._family)
         self._touched = Touched()
         self._found = Found()
         self._finding: asyncio.Task[Found] | None = None
         self._shown: set[str] = set()
-        """Ids of the skills' bodies that stand in the window."""
+        """Ids of the skill messages that are in the view."""
         self._switch = load("context/model_switch")
 
     def told(self, host: HostContext) -> None:
-        """The host says that something changed. The family stays."""
+        """Take new information of the host. The family stays."""
         self._host = host
         self._stale = True
 
     def made_anew(self) -> None:
-        """The conversation was made smaller, or rewritten by the host: the first context is looked up again."""
+        """Reset: the conversation was compacted or rewritten by the host, so the first context is
+        looked up again.
+        """
         self._begun = self._fresh = False
         self._sections = ()
         self._in_order.again()
 
     def taken_back(self, view: View) -> None:
-        """Turns were taken back; the transcript, which is on disk, tells what the model still knows."""
+        """Restore what the model still knows after a rollback, from the transcript on disk."""
         self._in_order.again()
         if self._begun:
             self._state, self._known = self._recorded(), None
             if not self._state.marks and not self._state.unknown:
-                # The first context was looked up in a turn that is gone now; it stands before the conversation still.
+                # The first context was looked up in a turn that is gone; it still stands before the conversation.
                 self._state = self._first
                 self._means.record(WorldRecord(full=True, state=self._first.values))
             self._shown = _bodies(view)
 
     def read(self, path: str) -> None:
-        """A file was read or changed: rules of its scope, and the instructions of its folder, are wanted now."""
+        """Note that a file was read or changed: its path rules and the instructions of its folder
+        may apply now.
+        """
         if self._family == "file-native":
             folder = Path(self._host.folder)
             bears = self._touched.add(folder / path, folder, rules_wait=bool(self._now.instructions.waiting))
             self._stale = self._stale or bears
 
     async def before(self, view: View, request: JsonObject, messages: Sequence[Message], window: int | None) -> None:
-        """Before a request with these new messages: show the first context, what changed since, and the skills that are called for.
+        """Show the first context, what changed since, and invoked skills, before a request with
+        these new messages.
 
-        `window` is the model's context window in tokens, for the size of the catalogue.
+        `window` is the model's context window in tokens; it limits the size of the skill catalogue.
         """
         for path in touched_in(messages):
             self.read(path)
@@ -155,7 +165,7 @@ class Assembly:
         self._tell(view, model, asked)
 
     def _may_differ(self) -> bool:
-        """Whether a file that was looked at, or a skill that was looked for while the host was busy, is another one now."""
+        """Whether a watched file changed, or the background search found other skills."""
         if self._finding is not None and self._finding.done():
             found, self._finding = self._finding.result(), None
             if found.skills != self._found.skills:
@@ -164,7 +174,8 @@ class Assembly:
         return self._watched.changed()
 
     async def _begin(self, view: View, model: str, window: int | None) -> None:
-        """Show the first context: as a former process of this session showed it, or looked up now."""
+        """Show the first context: as a former process of this session showed it, or looked up now.
+        """
         self._shown = _bodies(view)
         if not (self._fresh and self._resumed()):
             await self._look(model, window, git=True)
@@ -176,7 +187,7 @@ class Assembly:
         self._begun = True
 
     def _resumed(self) -> bool:
-        """Take up what a former process showed; False where there was none, or it cannot be read."""
+        """Restore what a former process showed; False when there is none, or it cannot be read."""
         saved = load_shown(self._means.files, self._means.layout.context, self._family)
         if saved is None:
             return False
@@ -192,7 +203,9 @@ class Assembly:
         return rebuild(memorist_jsonl.read(LineFile(self._means.layout.transcript))).state
 
     def _make(self) -> None:
-        """The first context, of what was looked up; from here on its sections are known to the model."""
+        """Assemble the first context from what was looked up; its sections are then known to the
+        model.
+        """
         now = self._now
         given = list(now.given)
         if (index := self._means.index()) is not None:
@@ -210,7 +223,7 @@ class Assembly:
         return self._told or Told(family=self._family, around=Surroundings(places=()))
 
     async def _look(self, model: str, window: int | None, *, git: bool = False) -> None:
-        """Look everything up again, beside the host's loop, and make the sections of it."""
+        """Look everything up again, in a thread, and build the sections from it."""
         self._found = await self._skills()
         watched = WatchedFiles(self._means.outside.files)
         outside = replace(self._means.outside, files=watched)
@@ -233,7 +246,10 @@ class Assembly:
         self._sections = with_gone(sections_of(self._now), self._sections)
 
     def _tell(self, view: View, model: str, asked: Message | None) -> None:
-        """Show what differs from what was told, before the new words. Day and model are looked at each time; all else when it may have changed."""
+        """Show what differs from what the model was told, before the user's new message.
+
+        Date and model are compared each time, everything else only when it may have changed.
+        """
         around = self._now.around
         today = datetime.fromtimestamp(self._means.outside.clock.now()).astimezone().date().isoformat()
         if (around.date, around.model) != (today, model):
@@ -252,7 +268,7 @@ class Assembly:
         self._state = step.state
 
     async def _call(self, view: View, words: str) -> None:
-        """Show the skills that the user's words call for, once each while they stand in the window."""
+        """Show the skills that the user's words invoke, each once while it is in the view."""
         if not any(sign in words for sign in CALLS):
             return
         before, self._found = self._found, await self._skills()
@@ -264,7 +280,7 @@ class Assembly:
                 self._means.called(message)
 
     def turn_ended(self) -> None:
-        """The host waits for its user: time to look for skills that came or changed."""
+        """Search for new or changed skills in the background while the host waits for its user."""
         if self._finding is None:
             self._finding = asyncio.create_task(asyncio.to_thread(self._means.search(self._host.folder).found))
 
@@ -275,7 +291,9 @@ class Assembly:
         return self._found if finding is None else await finding
 
     def dressed(self, request: JsonObject) -> JsonObject:
-        """The request with the system blocks of the context behind the host's own, where the format has a place for them."""
+        """Return the request with memorist's system blocks after the host's own, where the format
+        has a place for them.
+        """
         ours = [{"type": "text", "text": each.text} for each in self.pieces if self._is_system(each)]
         if not ours:
             return request
@@ -290,7 +308,7 @@ class Assembly:
         return messages_of([each for each in self.pieces if not self._is_system(each)], self._family)
 
     async def close(self) -> None:
-        """Wait for a search that runs: it reads a bounded number of files."""
+        """Wait for a running skill search; it reads a bounded number of files."""
         if self._finding is not None:
             await asyncio.wait([self._finding])
             self._finding = None

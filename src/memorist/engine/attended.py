@@ -1,4 +1,6 @@
-"""A live session of an agent that keeps its context itself: memorist sees what the agent records, and is asked at certain moments what to show."""
+"""A live session of an agent that manages its own context: memorist reads what the agent records,
+and its hooks ask what to show.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,25 @@ from memorist.session_memory.trigger import Due
 from memorist.store.layout import SessionLayout
 
 AT_ONCE = 20
-"""Messages taken in before other sessions have their turn: some milliseconds."""
+"""Number of records that are processed before other tasks run: some milliseconds of work."""
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """What the agent was shown since its last compaction, so that a new process shows nothing twice."""
+    """What the agent was shown since its last compaction, so that a new process shows nothing
+    twice.
+
+    Written to disk.
+    """
 
     texts: tuple[str, ...] = ()
     past: bool = False
 
 
 class Attended:
-    """Opened by `Memorist.attend`. Methods may be called while others wait; `follow` and `close` take turns."""
+    """Opened by `Memorist.observe_session`.
+
+    Methods may be called while others wait; `add_records` and `close` exclude each other.
+    """
 
     def __init__(
         self, journal: Journal, beside: Beside, past: PastShown | None, *, gone: Callable[[Attended], object] = lambda _: None
@@ -45,7 +54,7 @@ class Attended:
         self._turn = asyncio.Lock()
         self._count = 0
         self.known: set[str] = set(journal.known)
-        """Ids of the messages that were taken in."""
+        """Ids of the messages that were recorded."""
         self._shown = self._load()
         if self._shown.texts and journal.memories.recall is not None:
             journal.memories.recall.resumed(self._shown.texts)
@@ -54,21 +63,21 @@ class Attended:
 
     @property
     def layout(self) -> SessionLayout:
-        """Where its files are."""
+        """Paths of the session's files."""
         return self._journal.layout
 
     @property
     def messages(self) -> int:
-        """Messages so far."""
+        """Number of messages so far."""
         return self._journal.following.messages
 
     @property
     def notes(self) -> str | None:
-        """The notes as they are on disk; None when there are none yet."""
+        """The notes on disk; None when there are none yet."""
         return self._journal.memory.notes()
 
     def sections(self) -> dict[str, str]:
-        """What the notes say, by section; empty without notes."""
+        """The notes by section title; empty without notes."""
         return bodies(self.notes or "", self._journal.memory.template)
 
     def _load(self) -> Shown:
@@ -79,11 +88,11 @@ class Attended:
 
     def _keep(self, shown: Shown) -> None:
         self._shown = shown
-        with contextlib.suppress(StoreError):  # the next process may show something twice, nothing else
+        with contextlib.suppress(StoreError):  # at worst the next process shows something twice
             self._journal.world.files.write(self.layout.shown, msgspec.json.encode(shown))
 
     async def follow(self, head: Head | None, entries: Iterable[Entry]) -> None:
-        """Take in what the agent recorded since the last time. Raises StoreError."""
+        """Add what the agent has recorded since the last call. Raises StoreError."""
         async with self._turn:
             if head is not None:
                 self._journal.following.begin(head)
@@ -105,7 +114,9 @@ class Attended:
                 self._beside.replied([entry])
 
     def rewound(self, live: Iterable[str]) -> None:
-        """The person went back to an earlier place: of the messages that were taken in only these are in the agent's context."""
+        """The user rewound the conversation: of the recorded messages only those with these ids are
+        still in the agent's context.
+        """
         here = set(live)
         window = self._journal.window
         kept = [message for message in window if message.id in here]
@@ -113,7 +124,9 @@ class Attended:
             self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
 
     async def opening(self) -> list[str]:
-        """At a start: the index of the memories, and what past sessions came to, as far as the agent was not shown them yet."""
+        """Return what to show at the start of a session: the memory index and the rollout memory,
+        unless the agent was shown them already.
+        """
         await self._journal.memories.looked()
         texts = []
         index = self._journal.memories.opening()
@@ -128,12 +141,12 @@ class Attended:
         return [*texts, *filter(None, [past])]
 
     def made_anew(self) -> None:
-        """The agent made its conversation smaller, or began a new one: what was shown is gone with it."""
+        """The agent compacted its conversation, or began a new one: what was shown is gone."""
         self._beside.made_anew()
         self._keep(Shown())
 
     async def answer(self, prompt: str) -> list[str]:
-        """What bears on the prompt that the person just gave, as far as the agent was not shown it yet."""
+        """Return the memories that are relevant to the user's prompt and were not shown yet."""
         self._count += 1
         await self._journal.memories.looked()
         texts = await self._journal.memories.answer(typed_text(prompt), f"prompt-{self._count}")
@@ -142,32 +155,35 @@ class Attended:
         return texts
 
     async def take_notes(self, why: str) -> None:
-        """Bring the notes up to date, and wait for it."""
+        """Update the notes and wait for it. `why` is recorded as the reason."""
         if self._journal.keeps_notes and self.messages:
             await self._journal.memory.settled()
             await self._journal.update(Due(why=why, tokens=self._journal.following.tokens))
 
     def turn_ended(self) -> None:
-        """The agent waits for its person: a natural break."""
+        """The turn is over and the agent waits for its user: a natural break for updates."""
         self._journal.offer(self._journal.following.end_turn(), None)
         self._beside.turn_ended(None)
         self._journal.flush()
 
     def recorded(self, file: Path) -> None:
-        """The session is over, and stands in this file: have it known among past sessions."""
+        """The session is over and recorded in this file: register it as a rollout."""
         if self._past is not None:
             with contextlib.suppress(StoreError):
                 self._past.recorded(file)
 
     async def settle(self) -> None:
-        """Wait for what runs in the background, within its bounds; the session stays open."""
+        """Wait for background work, within its bounds; the session stays open."""
         await self._beside.close()
         await self._journal.memory.drain(CLOSE_SECONDS)
         if self._journal.memories.extraction is not None:
             await self._journal.memories.extraction.drain()
 
     async def close(self) -> None:
-        """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
+        """Wait for background work, at most a minute, write everything and release the files.
+
+        May be called twice.
+        """
         async with self._turn:
             await self._beside.close()
             await self._journal.close()

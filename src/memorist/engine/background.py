@@ -1,4 +1,4 @@
-"""Work on past sessions that is due, started in a process of its own, never in the host's loop (issue: due work starts at session open)."""
+"""Start due work on past sessions in a process of its own, never in the host's event loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from memorist.settings import Settings
 from memorist.store.layout import Layout
 
 START_SECONDS = 1_800.0
-"""Time between two starts in one home. A session becomes eligible by hours, so that half an hour is soon."""
+"""Seconds between two starts in one home.
+
+Sessions become eligible by the hour, so half an hour is soon enough.
+"""
 
 MODULE = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
 
@@ -24,8 +27,8 @@ MODULE = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
 def start_worker(settings: Settings, *, files: Files, clock: Clock, environment: Mapping[str, str] | None = None) -> int | None:
     """Start a worker that does what is due and ends, with these settings and variables (None: this process's).
 
-    Gives its process id, or None where one was started lately.
-    It outlives this process. A system that refuses starts none; the next session tries again.
+    Returns its process id, or None when one was started within `START_INTERVAL_SECONDS`. The worker
+    outlives this process. If the system refuses to start it, the next session tries again.
     """
     layout = Layout(Path(settings.home).expanduser().absolute())
     mark = layout.rollouts_state / "started"
@@ -43,7 +46,11 @@ def start_worker(settings: Settings, *, files: Files, clock: Clock, environment:
 
 
 def _start(settings: bytes, environment: Mapping[str, str]) -> int:
-    """The settings go through a pipe: keys of environment variables are inherited, and nothing is written down."""
+    """Spawn the worker.
+
+    The settings go through a pipe, so that nothing is written to disk; keys in environment
+    variables are inherited.
+    """
     reading, writing = os.pipe()
     try:
         quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -58,7 +65,7 @@ def _start(settings: bytes, environment: Mapping[str, str]) -> int:
 
 
 def ended(process: int) -> bool:
-    """Whether a started worker is over; takes its end from the system, so that it does not stay as a dead entry."""
+    """Whether a started worker has exited; reaps it, so that it does not stay as a zombie."""
     try:
         return os.waitpid(process, os.WNOHANG)[0] != 0
     except ChildProcessError:

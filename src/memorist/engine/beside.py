@@ -1,4 +1,6 @@
-"""What a session's model is shown beside the host's messages: memories, and for a host that asks for it the whole context."""
+"""What memorist adds to a session's requests: memories, rollout memory and, where the host asks for
+it, the whole context.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ from memorist.store.layout import Layout
 
 
 class Beside:
-    """One for a session. `show` is called before each request, when what came with it has been taken in."""
+    """The extensions of one session.
+
+    `before_request` is called before each request, after its new messages were recorded.
+    """
 
     def __init__(self, journal: Journal, assembling: Callable[[HostContext], Assembly], past: PastShown | None = None) -> None:
         self._journal = journal
@@ -34,18 +39,20 @@ class Beside:
 
     @property
     def context(self) -> tuple[Piece, ...]:
-        """The first context as it is shown; empty where the host assembles it itself."""
+        """The first context as the model sees it; empty where the host assembles its own."""
         return () if self._assembly is None else self._assembly.pieces
 
     def assemble(self, context: HostContext) -> None:
-        """The host asks for its context, or says that something of it changed."""
+        """Assemble the context for the host, or note that something in it changed."""
         if self._assembly is None:
             self._assembly = self._assembling(context)
         else:
             self._assembly.told(context)
 
     def take_up(self, view: View) -> None:
-        """The first request of this process: what a former one had shown stands in the window."""
+        """Restore the state of the extensions at the first request of this process, from the
+        messages that are already in the view.
+        """
         self._journal.memories.resumed(view)
         if self._past is not None:
             self._past.resumed(view)
@@ -54,7 +61,11 @@ class Beside:
                 self._journal.called.took(message)
 
     async def show(self, view: View, request: JsonObject, messages: Sequence[Message], window: int | None) -> None:
-        """Before a request with these new messages. `window` is the model's context window in tokens, where it is known."""
+        """Insert what the extensions have to show before a request is sent.
+
+        `messages` are the new ones of this request; `window` is the model's context window in
+        tokens, or None when unknown.
+        """
         await self._journal.memories.looked()
         if self._assembly is not None:
             await self._assembly.before(view, request, messages, window)
@@ -63,7 +74,9 @@ class Beside:
         self._journal.memories.show(view, messages)
 
     def made_anew(self) -> None:
-        """The conversation was made smaller, or rewritten by the host: what was shown is gone with it."""
+        """Reset the extensions: the conversation was compacted or rewritten by the host, so what
+        they had inserted is gone.
+        """
         self._journal.memories.compacted()
         if self._past is not None:
             self._past.compacted()
@@ -71,7 +84,9 @@ class Beside:
             self._assembly.made_anew()
 
     def taken_back(self, view: View) -> None:
-        """The user took turns back, and what was shown in them is gone."""
+        """Reset the extensions after the user rolled turns back: what they had inserted in those
+        turns is gone.
+        """
         self._journal.memories.compacted()
         self._journal.memories.resumed(view)
         if self._past is not None:
@@ -81,22 +96,22 @@ class Beside:
             self._assembly.taken_back(view)
 
     def dressed(self, request: JsonObject) -> JsonObject:
-        """The request with its system prompt."""
+        """Return the request with memorist's system prompt added."""
         return request if self._assembly is None else self._assembly.dressed(request)
 
     def read(self, path: str) -> None:
-        """A file was read into the conversation."""
+        """Note that a file was read into the conversation."""
         self._docs.read(path)
         if self._assembly is not None:
             self._assembly.read(path)
 
     def replied(self, messages: Sequence[Message]) -> None:
-        """The model's reply, which may say what it used."""
+        """Pass on the model's reply, which may cite the rollout memory that it used."""
         if self._past is not None:
             self._past.replied(messages)
 
     def turn_ended(self, parent: ParentCall | None) -> None:
-        """The host waits for its user."""
+        """Pass on the end of a turn: the host now waits for its user."""
         self._journal.memories.turn_ended(parent)
         if not self._journal.following.open_calls.calls:
             self._docs.turn_ended(parent)
@@ -106,7 +121,7 @@ class Beside:
             self._assembly.turn_ended()
 
     async def close(self) -> None:
-        """Let what runs end."""
+        """Wait for the background work of the extensions."""
         if self._assembly is not None:
             await self._assembly.close()
         await self._docs.drain()
@@ -115,7 +130,7 @@ class Beside:
 
 
 def _magic_docs(journal: Journal) -> MagicDocs:
-    """The Magic Docs of a session."""
+    """Open the Magic Docs extension of a session."""
     world, project = journal.world, journal.named.project
     layout = Layout(Path(world.settings.home).expanduser())
     ground = Ground(files=world.files, project=Path(project), home=layout.home, max_bytes=world.settings.magic_docs.max_bytes)

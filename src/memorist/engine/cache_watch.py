@@ -1,4 +1,7 @@
-"""Watch what the provider's cache serves from one call to the next, and name what broke it (CP-19). Pure."""
+"""Watch what the provider's cache serves from call to call, and name what broke it (CP-19).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from memorist.engine.host_history import as_sent
 
 
 class CacheWatch:
-    """The last call of a session, as far as the cache is concerned."""
+    """Cache state of a session's last two calls."""
 
     def __init__(self) -> None:
         self._before: Sent | None = None
@@ -24,8 +27,10 @@ class CacheWatch:
         self._rewritten = False
 
     def sending(self, body: JsonObject, history: str, now: float, *, rewritten: bool) -> None:
-        """A request goes out at this time. `history` is the key of its messages, which are not looked through: `rewritten` says that the host changed
-        old ones.
+        """Record a request that is sent at time `now`, in seconds.
+
+        `history_key` is the key of its messages, which are not compared; `rewritten` says that the
+        host changed old ones.
         """
         self._before = self._now
         about = {key: value for key, value in body.items() if key != history}
@@ -36,11 +41,13 @@ class CacheWatch:
         self._rewritten = self._rewritten or rewritten
 
     def edited(self) -> None:
-        """Memorist changed what was sent; the next fall of cache reads is expected."""
+        """Expect fewer cache reads at the next call, because memorist changed what is sent."""
         self._expected = True
 
     def answered(self, usage: Usage) -> Break | None:
-        """The usage of the reply; what broke the cache, if it served much less than the time before."""
+        """Take the usage of the reply; return what broke the cache if it served much less than
+        before.
+        """
         broke = None
         if self._before is not None and self._now is not None:
             broke = detect(self._before, self._now, self._usage, usage, self._gap, expected=self._expected)

@@ -1,4 +1,4 @@
-"""The dreams of a project, put together from what a session or a command has at hand."""
+"""Build the dream of a project from the dependencies of a session or of a command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memorist.store.uses import totals
 
 
 class Beneath(Struct, frozen=True, kw_only=True):
-    """What dreams stand on."""
+    """The dependencies of a project's dream."""
 
     project: str
     """Root folder of the project, or any folder of its repository."""
@@ -39,14 +39,14 @@ class Beneath(Struct, frozen=True, kw_only=True):
     model: Model | None
     settings: Settings
     dream: Callable[[], DreamSettings]
-    """The settings of dreams as they are now."""
+    """Returns the current dream settings; a flag may change them."""
     governor: Governor
     tell: Callable[[Event], None]
     record: Callable[[Receipt], object]
 
 
 def dream_of(memory: AutoMemory, beneath: Beneath, *, session: str = "", host: SessionHost | None = None) -> Dream:
-    """The dreams of a memory: at the end of a session's turns, or outside of one."""
+    """Build the dream of a memory, either for the end of a session's turns or for a command."""
     settings, where = beneath.settings, memory.where
     said = host or SessionHost()
     place = Place(
@@ -88,7 +88,7 @@ def dream_of(memory: AutoMemory, beneath: Beneath, *, session: str = "", host: S
 
 
 def _folder(project: str, settings: Settings, known: dict[str, Path | None]) -> Path | None:
-    """The memory folder of a project; each is looked up once."""
+    """Return the memory folder of a project, cached in `known`."""
     if not project:
         return None
     if project not in known:

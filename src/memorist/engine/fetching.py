@@ -1,4 +1,4 @@
-"""The tool by which a model fetches back what a compaction took out. Pure."""
+"""The tool by which a model fetches back what compaction removed. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ FETCH_NAME = "memorist_fetch"
 
 
 def fetch_tool(name: str) -> JsonObject:
-    """The definition of the tool that fetches back what was taken out, in a wire format; a host that offers it answers its calls by `Session.fetch`."""
+    """Return the tool's definition in a wire format.
+
+    A host that offers the tool answers its calls with `Session.fetch`.
+    """
     description = (
         "Fetch the whole text of an earlier message or tool result that is no longer shown in full, by the id that stands in its place."
     )

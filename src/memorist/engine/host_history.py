@@ -1,11 +1,12 @@
-"""What a host has shown of its conversation so far, so that each request costs only what is new in it. Pure.
+"""The host's history as sent so far, so that each request costs only what is new in it. Pure.
 
-A host sends the whole history with every request. The newest few entries are compared with what was sent before (a host may move its cache mark,
-which changes old entries a little); what follows them is new. When the old part does not fit any more, the host has rewritten its history, and
-everything is looked at once.
+A host sends its whole history with every request. The newest few entries are compared with those
+sent before (a host may move its cache mark, which changes old entries slightly); what follows is
+new. When the older part no longer matches, the host has rewritten its history, and all of it is
+processed again.
 
-Messages get ids from what they say, with a number for repetition, so that a message is the same one in the reply, in the next request, in the
-transcript on disk and after a restart.
+Message ids are derived from content plus a counter for repetition, so that a message keeps its id
+in the reply, the next request, the transcript on disk and after a restart.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ from memorist.core.messages import Message, Text, ToolResult, ToolUse, Unknown
 from memorist.formats.codec import Codec
 
 WINDOW = 8
-"""How many of the newest known entries are compared: more than the cache marks (4) that a request may carry."""
+"""Number of the newest known entries that are compared: more than the cache marks (4) that one
+request may carry.
+"""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _sound = msgspec.json.Encoder().encode
 
 
 class Entry(Struct, frozen=True):
-    """One entry of the host's history: where it stands in it, what it says, and which of its messages were not known before."""
+    """One entry of the host's history: its index, its messages, and those of them that were not
+    known before.
+    """
 
     index: int
     messages: tuple[Message, ...]
@@ -38,24 +43,29 @@ class Entry(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """The entries of a request that came since the last one, and whether the older part was rewritten (then they are all of them)."""
+    """The entries that a request adds.
+
+    When `rewritten`, the older part was changed and `entries` holds the whole history.
+    """
 
     entries: tuple[Entry, ...]
     rewritten: bool = False
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that were not known."""
+        """The messages that were not known before."""
         return tuple(message for entry in self.entries for message in entry.new)
 
 
 def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
-    """A copy of a part of a request as it goes over the wire: the SDKs' reply objects, which hosts put back into the history, become plain objects."""
+    """Return a copy of a part of a request as plain JSON: reply objects of SDKs, which hosts put
+    back into their history, become dicts.
+    """
     kind = type(value)
     if kind is str:
         return value
     if kind is dict or isinstance(value, dict):
-        # Most values are texts; a call for each of them would cost more than the copy.
+        # Most values are strings; a call for each would cost more than the copy.
         return {key: inner if type(inner) is str else as_sent(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [as_sent(inner) for inner in value]
@@ -65,13 +75,15 @@ def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns int
 
 
 def sound(item: object) -> object:
-    """The entry itself, or, where it holds half an emoji (a lone surrogate, which no JSON can carry), a copy with a question mark in its place."""
+    """Return the entry itself, or a copy with `?` in place of each lone surrogate, which JSON
+    cannot carry.
+    """
     try:
         _sound(item)
     except UnicodeEncodeError:
         return _mended(item)
     except TypeError:
-        pass  # something that is no JSON; the codec says what it is
+        pass  # not JSON; the codec reports what it is
     return item
 
 
@@ -88,7 +100,10 @@ def _mended(value: object) -> object:
 
 
 def fingerprint(message: Message) -> str:
-    """Sixteen hex digits for what a message says: role, texts, calls and results; not its extras, so that an echo of a reply is the same."""
+    """Return 16 hex digits for what a message says: role, texts, calls and results.
+
+    Extras are left out, so that the echo of a reply has the same fingerprint.
+    """
     said = "\0".join((message.role, *_said(message)))
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -109,7 +124,10 @@ def _said(message: Message) -> Iterator[str]:
 
 
 class HostHistory:
-    """The host's history as last sent. `known` are ids of messages that a transcript on disk holds already."""
+    """The host's history as last sent.
+
+    `known` are ids of messages that the transcript on disk already holds.
+    """
 
     def __init__(self, codec: Codec, known: Iterable[str] = ()) -> None:
         self._codec = codec
@@ -119,33 +137,39 @@ class HostHistory:
         self._echo: deque[Message] = deque()
         self._spare: list[Any] | None = None
         self.unchanged = 0
-        """How many entries at the start of the history were exactly so in the request before."""
+        """Number of entries at the start of the history that were identical in the previous
+        request.
+        """
 
     @property
     def items(self) -> list[Any]:
-        """A copy of the list of entries as they were last sent; the entries themselves are never changed."""
+        """A copy of the list of entries as last sent; the entries themselves are never changed."""
         return list(self._items)
 
     @property
     def entries(self) -> list[Any]:
-        """The entries themselves, not to be changed: for looking, and for lists made from them."""
+        """The list of entries itself; read only."""
         return self._items
 
     def make_spare(self) -> None:
-        """Copy the list of entries for the next request ahead of it, at a time when nobody waits: in a long history that takes more than all the rest."""
+        """Copy the list of entries for the next request while the host waits for its model: in a
+        long history the copy costs more than all the rest.
+        """
         self._spare = list(self._items)
 
     def taken_spare(self) -> list[Any]:
-        """As `items`; made of the spare copy where there is one, so that it costs time only in what is new."""
+        """As `items`, from the prepared copy where there is one, so that it costs time only in new
+        entries.
+        """
         spare, self._spare = self._spare, None
         if spare is None:
             return self.items
-        start = max(0, len(spare) - WINDOW)  # older entries are never brought up to date
+        start = max(0, len(spare) - WINDOW)  # older entries are never updated
         spare[start:] = self._items[start:]
         return spare
 
     def sent(self, items: Sequence[Any]) -> News:
-        """Take the history of a request that is about to be sent, and tell what is new in it."""
+        """Record the history of a request that is about to be sent; return what is new in it."""
         start = self._common(items)
         if start is None:
             self._items = []
@@ -157,21 +181,26 @@ class HostHistory:
         return News(self._take(items[start:]))
 
     def observed(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Take a reply; the entries that echo it in the next request are not new then. Gives the messages with their ids."""
+        """Record a reply, so that the entries that echo it in the next request are not new.
+
+        Returns the messages with their ids.
+        """
         named = tuple(self._named(message, fingerprint(message)) for message in messages)
         self._known.update(message.id for message in named)
         self._echo.extend(named)
         return named
 
     def _common(self, items: Sequence[Any]) -> int | None:
-        """Index of the first new entry, after the newest known ones were brought up to date; None when the old part does not fit."""
+        """Return the index of the first new entry, after updating the newest known ones; None when
+        the older part does not match.
+        """
         count = len(self._items)
         if len(items) < count:
             return None
         self.unchanged = count
         for index in range(max(0, count - WINDOW), count):
             if items[index] == self._items[index]:
-                continue  # the usual case, and cheap: the texts in both are the same objects
+                continue  # the usual case, and cheap: both hold the same string objects
             now = sound(as_sent(items[index]))
             if now == self._items[index]:
                 continue
@@ -202,7 +231,9 @@ class HostHistory:
         return tuple(taken)
 
     def _known_as(self, message: Message) -> Message:
-        """The message with its id: that of the observed reply which it echoes, or the next one for what it says."""
+        """Return the message with its id: that of the observed reply that it echoes, or the next
+        free one for its content.
+        """
         if self._echo and (self._echo[0].role, self._echo[0].blocks) == (message.role, message.blocks):
             return replace(message, id=self._echo.popleft().id)
         mark = fingerprint(message)

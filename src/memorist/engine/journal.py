@@ -1,4 +1,7 @@
-"""What a session writes down and follows: transcript, events, receipts, notes and compaction. The ground of live sessions and of replays."""
+"""What a session writes and tracks: transcript, events, receipts, notes and compaction.
+
+Shared by live, observed and replayed sessions.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,18 @@ from memorist.store.transcript import TranscriptWriter, recorded
 from memorist.telemetry.run import Traces
 
 CLOSE_SECONDS = 60.0
-"""Longest wait for background work when a session is closed (AM-9's bound for every drain)."""
+"""Longest wait for background work when a session is closed, in seconds (AM-9's bound for every
+drain).
+"""
 
 Entry = Head | Message | Boundary | RolledBack | WorldRecord | Measured
 
 
 class Journal:
-    """One session's files and what follows them. Opening it reads what is on disk; the same session has one journal at a time."""
+    """The log of one session.
+
+    Opening it reads what is on disk; a session has at most one open log.
+    """
 
     def __init__(self, named: Named, host: Host, texts: Texts, *, layout: SessionLayout, world: World) -> None:
         self.named = named
@@ -56,7 +64,7 @@ class Journal:
         self.compactor = Compactor(self.following, self.memory, texts_of_compaction, self._compaction_means())
         self.memories = memories_of(named.id, layout, world, self.governor, Heard(self.tell, self.record_fork))
         self.called = CalledSkills(texts_of_compaction.skill)
-        """The skills that the conversation called for."""
+        """The skills that the conversation invoked."""
         self.window: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known = self._take_up()
@@ -98,7 +106,7 @@ class Journal:
         )
 
     def asking(self, model: Model) -> Asking:
-        """What a fork of this session works with."""
+        """Return what a fork of this session needs."""
         world = self.world
         return Asking(
             model=model,
@@ -110,7 +118,11 @@ class Journal:
         )
 
     def _take_up(self) -> list[str]:
-        """Follow the transcript on disk again; the notes' cursor says up to which message they reach (SM-14). Gives the ids of its messages."""
+        """Track the transcript on disk again, after a restart; the notes' cursor says which message
+        they cover (SM-14).
+
+        Returns the ids of its messages.
+        """
         cursor = self.memory.cursor()
         known = []
         for entry in recorded(self.layout.transcript):
@@ -132,7 +144,7 @@ class Journal:
         return known
 
     def take(self, message: Message) -> Due | None:
-        """Write a message down and follow it; the notes may be due."""
+        """Record a message and track it; returns whether an update of the notes is due."""
         self._transcript.append(message)
         self.compactor.took(message)
         self.called.took(message)
@@ -141,7 +153,7 @@ class Journal:
         return self.following.take(message)
 
     def record(self, entry: Entry) -> Due | None:
-        """Write any entry down and follow it."""
+        """Record any entry and track it."""
         match entry:
             case Message():
                 return self.take(entry)
@@ -165,21 +177,29 @@ class Journal:
         return None
 
     def _replace(self, boundary: Boundary, kept: Sequence[Message] | None) -> None:
-        """Put the new history in place: what the boundary brings, and the messages that stayed, the newest ones where nobody names them."""
+        """Apply the new history: the boundary's replacement, and the messages that stayed.
+
+        Without `kept_messages` those are the newest ones.
+        """
         if kept is None:
             kept = self.window[-boundary.kept :] if boundary.kept else ()
         self.window = [*boundary.replacement, *kept]
         self.following.history_replaced(tuple(self.window))
 
     def replaced(self, boundary: Boundary, kept: Sequence[Message] | None = None) -> None:
-        """The host or the recorded agent replaced its history; `kept` are the messages that stayed, where they are at hand."""
+        """Record that the host or the recorded agent replaced its history.
+
+        `kept_messages` are those that stayed, where known.
+        """
         before = self.following.tokens
         self._transcript.append(boundary)
         self._replace(boundary, kept)
         self.tell(HistoryReplaced(boundary.trigger, boundary.tokens_before or before, self.following.tokens, boundary.line))
 
     def taken_back(self, turns: int, messages: int) -> None:
-        """The user took back the last turns, so many messages: a marker says so, and nothing is deleted (CX-7)."""
+        """Record that the user rolled back the last turns, with this many messages: a marker is
+        appended, nothing is deleted (CX-7).
+        """
         self._transcript.append(RolledBack(turns=turns, messages=messages, line=0, kept=True))
         self._take_back(turns)
         self.tell(TurnsRolledBack(turns, messages))
@@ -190,27 +210,30 @@ class Journal:
         self.following.history_replaced(tuple(self.window))
 
     def compacted(self, boundary: Boundary, messages: tuple[Message, ...], *, measured_before: bool = False) -> None:
-        """Memorist replaced the history by these messages. With `measured_before`, as in a replay, later usage still counts what is gone."""
+        """Record that memorist replaced the history by these messages.
+
+        With `measured_before`, as in a replay, later usage still counts what is gone.
+        """
         self._transcript.append(boundary)
         self.window = list(messages)
         self.following.history_replaced(messages, measured_before=measured_before)
 
     def offer(self, due: Due | None, parent: ParentCall | None) -> None:
-        """Have the notes updated in the background if they are due and kept."""
+        """Schedule an update of the notes in the background, if it is due and notes are kept."""
         if due is not None and self.keeps_notes:
             self.memory.offer(due, parent)
 
     async def update(self, due: Due | None) -> None:
-        """The same, and wait for it."""
+        """Update the notes and wait for it, if it is due and notes are kept."""
         if due is not None and self.keeps_notes:
             await self.memory.update(due, None)
 
     def flush(self) -> None:
-        """Hand the transcript to the system."""
+        """Flush the transcript to the operating system."""
         self._transcript.flush()
 
     def tell(self, event: Event) -> None:
-        """Write an event down and tell the listener."""
+        """Write an event and pass it to the listener."""
         self._events.append(event)
         self._traces.event(event)
         if self.world.listener is not None:
@@ -221,12 +244,15 @@ class Journal:
         return self.governor.keep(receipt)
 
     def record_fork(self, receipt: Receipt) -> None:
-        """Keep a fork's receipt and tell of it."""
+        """Keep a fork's receipt and emit its event."""
         number = self._keep_receipt(receipt)
         self.tell(ForkRan(number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd))
 
     async def close(self) -> None:
-        """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
+        """Wait for background work, at most a minute, write everything and release the files.
+
+        May be called twice.
+        """
         if self._closed:
             return
         self._closed = True

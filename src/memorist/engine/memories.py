@@ -1,4 +1,6 @@
-"""What one session learns for later ones, and what it is shown of earlier ones: extraction and recall beside one conversation."""
+"""Auto memory within one session: what it extracts for later sessions, and what it recalls from
+earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,24 @@ from memorist.recall.run import Recall
 from memorist.team.watch.run import Watcher
 
 LATE_SECONDS = 60.0
-"""Longest wait at the end for a look after which something is to be remembered (AM-9's bound for every drain); then it is done without."""
+"""Longest wait at close, in seconds, for the initial scan when a memory is still to be written
+after it (AM-9's bound for every drain). After it the memory is written without the scan.
+"""
 
 
 class Given(Struct, frozen=True):
-    """What a session was, or in a replay would have been, shown at one message."""
+    """A recalled text that was shown, or in a replay would have been shown, at one message."""
 
     message: str
-    """Id of the message that it answers to."""
+    """Id of the message that the text was recalled for."""
     text: str
 
 
 class Memories:
-    """Opened with a session of a project. Either part may be missing; without both nothing happens."""
+    """Extraction and recall of one session.
+
+    Either may be missing; without both, every method does nothing.
+    """
 
     def __init__(
         self,
@@ -47,17 +54,19 @@ class Memories:
         self._look = look
         self._team = team
         self.heard = Heard()
-        """What the conversation says to the Magic Docs that it reads."""
+        """Follows the conversation for Magic Docs."""
         self._asked: Message | None = None
-        """What the person said last, as long as nothing was looked up for it."""
+        """The user's last message, until recall was started for it."""
         self._refused = False
-        """Whether the disk refused the index when it was to be shown last."""
+        """Whether the index could not be read the last time it was due."""
         self._newest: list[Message] = []
-        """The messages since the person spoke last."""
+        """Messages since the user's last one."""
         self._made_anew = False
 
     def begin(self) -> None:
-        """A live session is opened: look at the folder in the background where many files are new."""
+        """Start the background work of a live session: the initial scan of the memory folder, and
+        the watcher of the team's memories.
+        """
         if self._look is not None:
             self._look.begin()
         if self._team is not None:
@@ -68,12 +77,15 @@ class Memories:
         return self._look is None or self._look.done
 
     async def looked(self) -> None:
-        """Wait for that look, for a moment: a request that comes before its end shows nothing of the folder, and a later one does."""
+        """Wait briefly for the initial scan.
+
+        A request that comes before its end shows nothing of the folder; a later one does.
+        """
         if self._look is not None and not self._look.done:
             await self._look.wait(WAIT_SECONDS)
 
     def took(self, message: Message, *, again: bool = False) -> None:
-        """Follow one message; `again` for one that a former process saw already."""
+        """Follow one message. `replayed` marks a message that a former process had seen already."""
         if message.origin is Origin.USER and not message.tool_results:
             self._newest.clear()
         self._newest.append(message)
@@ -88,23 +100,26 @@ class Memories:
             self.recall.wrote(written.paths)
 
     def _catch_up(self) -> None:
-        """Do what the person said outright while the folder was looked at."""
+        """Write the memories that the user asked for while the initial scan was running."""
         if self.extraction is not None and self._may_ask:
             self._wrote(self.extraction.outright())
 
     def compacted(self) -> None:
-        """The conversation was made smaller, or rewritten by the host."""
+        """Note that the conversation was compacted, or rewritten by the host."""
         self._made_anew = True
         if self.recall is not None:
             self.recall.compacted()
 
     def resumed(self, view: View) -> None:
-        """The first request of this process: what a former one had shown stands in the window, as far as the host's history still has its place."""
+        """Restore what a former process had shown, from the messages that are still in the view."""
         if self.recall is not None and (shown := view.own(RECALLED)):
             self.recall.resumed(shown)
 
     def show(self, view: View, messages: Sequence[Message]) -> None:
-        """Before a request with these new messages: show the index, and what bears on what the person just said. A disk that refuses stops nothing."""
+        """Show the index, and start recall for the user's newest message.
+
+        A disk error skips this and never stops a request.
+        """
         self._catch_up()
         if self.recall is None:
             return
@@ -119,8 +134,11 @@ class Memories:
                 view.insert(message)
 
     def opening(self) -> Message | None:
-        """The index, for a context that has a place for it; it counts as shown then. None as long as the folder is looked at, and where the disk refuses;
-        it is shown by itself afterwards.
+        """The index as a message, for a context that has a place for it; the index then counts as
+        shown.
+
+        None while the folder is being scanned and on a disk error; it is then shown by itself
+        later.
         """
         return None if self.recall is None or not self._may_ask else self._opening(self.recall)
 
@@ -133,10 +151,11 @@ class Memories:
         return None
 
     def _open(self, view: View, recall: Recall, *, again: bool) -> None:
-        """Show the index where it is due; `again` is whether one that the disk refused is tried once more."""
+        """Show the index where it is due. `retry` allows another attempt after a disk error."""
         if not recall.index_due or (self._refused and not again):
             return
-        # Before the first reply, and after a compaction, nothing at the front is in the provider's cache; else the front stays as it is.
+        # Insert at the front only while nothing there is in the provider's cache: before the first
+        # reply and after a compaction. At any other time that would break the cached prefix.
         first = self._made_anew or not view.begun
         if not (first or view.open_for_more):
             return
@@ -156,7 +175,10 @@ class Memories:
                 recall.begin_turn(typed_words(asked), asked.id, tools_used(self._newest))
 
     def given(self, message: Message) -> list[Given]:
-        """In a replay: what a live session would have been shown before this message is answered."""
+        """Return what a live session would have been shown before this message is answered.
+
+        For replays.
+        """
         if self.recall is None:
             return []
         found = []
@@ -170,7 +192,11 @@ class Memories:
         return found + [Given(message.id, shown.text) for shown in self.recall.ready()]
 
     async def answer(self, asked: str, message: str) -> list[str]:
-        """For an agent that keeps its context itself: what bears on the question and was not shown yet. Waits for a choosing model."""
+        """Recall for an agent that manages its own context: the texts that are relevant to the
+        query and not shown yet.
+
+        Waits for a selecting model.
+        """
         if self.recall is None or not self._may_ask:
             return []
         with self.recall.still(), contextlib.suppress(StoreError):
@@ -179,18 +205,21 @@ class Memories:
         return [shown.text for shown in self.recall.ready()]
 
     def turn_ended(self, parent: ParentCall | None) -> None:
-        """The reply had no tool calls: a model may look for what is worth keeping, in the background."""
+        """Start an extraction in the background: the reply had no tool calls, so the turn is over.
+        """
         self._catch_up()
         if self.extraction is not None:
             self.extraction.turn_ended(parent)
 
     async def extract(self, parent: ParentCall | None = None) -> None:
-        """The same, and wait for it."""
+        """Run an extraction and wait for it."""
         if self.extraction is not None:
             await self.extraction.extract(parent)
 
     async def close(self) -> None:
-        """Do what was asked for, and wait for an extraction that runs, within its bound; stop a look and a choice that are under way."""
+        """Write what the user asked for and wait for a running extraction, within its bound; cancel
+        a scan or recall that is still running.
+        """
         if self.extraction is not None:
             if self._look is not None and self.extraction.waits:
                 await self._look.wait(LATE_SECONDS)

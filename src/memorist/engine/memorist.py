@@ -1,14 +1,15 @@
-"""The engine: what a host calls. `Memorist` is opened once in a process, `Session` once for each conversation.
+"""The engine: what a host calls. `Memorist` is opened once per process, `Session` once per conversation.
 
-    open(session)      reads what is on disk, goes on where a former process stopped
-    prepare(request)   before a model call; gives the request to send
+    open(session)      reads what is on disk and continues where a former process stopped
+    prepare(request)   before a model call; returns the request to send
     observe(reply)     after a model call; may start an update of the notes in the background
     on_file_read(path) a file was read into the conversation
     end_turn()         the reply had no tool calls
-    summarise()        bring the notes up to date now
-    close()            wait for what runs, within a bound
+    summarise()        update the notes now
+    close()            wait for background work, within a bound
 
-`prepare` and `observe` take the host's own wire format. Nothing here keeps the host waiting for a model but `summarise` and `close`.
+`prepare` and `observe` take the host's own wire format. Only `summarise` and `close` keep the host
+waiting for a model.
 """
 
 from __future__ import annotations
@@ -60,18 +61,22 @@ from memorist.team.run import TeamSync
 from memorist.team.watch.run import Watcher
 
 FIRST_LOOK_SECONDS = 2.0
-"""Longest time that a recorded session waits for the flags, so that its first messages are judged like its last. Ours; a live one never waits."""
+"""Longest wait of a replay for the feature flags, in seconds, so that its first messages are judged
+like its last.
+
+Our choice; a live session never waits.
+"""
 
 
 class Memorist:
     """The engine of one process. Holds no conversation itself; any number of sessions may be open at once.
 
     Args:
-        model: a model string, an object that satisfies `memorist.ports.Model`, or None for what the settings say.
-        home: folder of all data; None for what the settings say.
-        settings: the whole tree; None reads the user's file and the environment, and for each session its project's file.
-        flags: where feature flags come from (`memorist.flags.run.Source`); None for the file that the settings name.
-        clock, files: the world, for tests and unusual hosts.
+        model: a model string, an object that satisfies `memorist.ports.Model`, or None for the settings' model.
+        home: folder of all data; None for the settings' home.
+        settings: all settings; None reads the user's file and the environment, and for each session its project's file.
+        flags: source of feature flags (`memorist.flags.run.Source`); None for the file that the settings name.
+        clock, files: clock and file system, for tests and unusual hosts.
 
     Raises SettingsError for settings that cannot be used, ModelNameError for a model string that cannot be understood.
     """
@@ -87,9 +92,13 @@ class Memorist:
         files: Files | None = None,
     ) -> None:
         self.environment: Mapping[str, str] = os.environ
-        """Where sessions find the folders of a user's skills (`HOME`) and the token of a team; for several users, each has its own."""
+        """Where sessions find the folders of a user's skills (`HOME`) and a team's token; each
+        tenant has its own.
+        """
         self.works_on_past = True
-        """Whether a session that is opened starts a worker for what is due on past ones; `memorist worker` does that work as well."""
+        """Whether opening a session starts a worker process for due work on past sessions;
+        `memorist worker` does that work too.
+        """
         where = None if home is None else Path(home).expanduser().absolute()
         self._asks_projects = settings is None
         found = settings or load_settings(os.environ, home=where).settings
@@ -101,14 +110,17 @@ class Memorist:
         self._model, self._owns_model = self._chosen(model)
         listen_to(self._model, self._provider_said)
         self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
-        """Feature flags as last looked up. `flags.refresh()` has them looked up at once, in the background."""
+        """Feature flags as last looked up.
+
+        `flags.refresh()` looks them up at once, in the background.
+        """
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | Playback | Attended] = set()
         self._memory = Recent(AutoMemory.close)
         self._searches: Recent[SkillSearch] = Recent()
         self._state: State | None = None
         self._worker: int | None = None
-        """Process of the worker that was started last."""
+        """Process id of the last started worker."""
 
     def _chosen(self, model: str | Model | None) -> tuple[Model | None, bool]:
         if model is None or isinstance(model, str):
@@ -116,13 +128,15 @@ class Memorist:
         return model, False
 
     def _provider_said(self, news: RateNews) -> None:
-        """A provider spoke of its rate limits: all processes of this home hold back their background work by it."""
+        """Store rate limits that a provider reported: all processes of this home hold back
+        background work by them.
+        """
         if self._database is not None:
             heard(self._database, news, now=self._clock.now(), settings=self.settings.spend)
 
     @property
     def open_sessions(self) -> int:
-        """How many sessions are open now."""
+        """Number of open sessions."""
         return len(self._sessions)
 
     async def open(
@@ -139,14 +153,14 @@ class Memorist:
 
         Args:
             session: any text that names it; the same text finds it again.
-            project: root folder of the project; keeps projects apart on disk.
+            project: root folder of the project; separates projects on disk.
             format: wire format of `prepare` and `observe`: `anthropic`, `openai_responses` or `openai_chat`.
             host: what the host says of itself; decides whether notes are kept.
-            folder: where to put the session's files instead of under the home folder.
-            listener: is told of every event.
+            folder: where to put the session's files instead of in the home folder.
+            listener: called with every event.
 
-        Raises StoreError when the folder cannot be written, or another process has the session open; SettingsError for a project's settings file that
-        cannot be used.
+        Raises StoreError when the folder cannot be written or another process has the session open;
+        SettingsError for a project's settings file that cannot be used.
         """
         journal = self._journal(session, project, format, host or Host(), folder, listener)
         beside, _ = self._begun(journal, host or Host())
@@ -154,13 +168,17 @@ class Memorist:
         return opened
 
     def attend(self, session: str, *, project: str = "", format: str = "anthropic", listener: Listener | None = None) -> Attended:
-        """Open a live session of an agent that memorist sees by what the agent records, as its hooks do. Raises as `open` does."""
+        """Open a live session of an agent that memorist observes through the agent's own records,
+        as hooks do.
+
+        Raises as `open` does.
+        """
         journal = self._journal(session, project, format, Host(), None, listener)
         self._sessions.add(opened := Attended(journal, *self._begun(journal, Host()), gone=self._sessions.discard))
         return opened
 
     def _begun(self, journal: Journal, host: Host) -> tuple[Beside, PastShown | None]:
-        """What stands beside a live session; what is due starts with it."""
+        """Open the extensions of a live session and start their due work."""
         journal.memories.begin()
         past = None
         if self.settings.learns_from_rollouts and not host.remote:
@@ -203,12 +221,17 @@ class Memorist:
         return Assembly(context, means)
 
     def skills(self, folder: str) -> SkillSearch:
-        """The search for skills of a working folder; what it has read is kept for the next session there."""
+        """The skill search of a working folder; what it has read is kept for the next session
+        there.
+        """
         places = places_of(Path(folder), self.environment, self.settings.home)
         return self._searches.get(folder, lambda: SkillSearch(places, self.settings.skills))
 
     def play(self, session: str, *, project: str = "", folder: Path | None = None, listener: Listener | None = None) -> Playback:
-        """Open a session that is fed from a recording, as `memorist replay` does. Raises as `open` does."""
+        """Open a session that is fed from a recording, as `memorist replay` does.
+
+        Raises as `open` does.
+        """
         self.flags.wait(FIRST_LOOK_SECONDS)
         played = Playback(self._journal(session, project, "anthropic", Host(), folder, listener), self._sessions.discard)
         self._sessions.add(played)
@@ -241,17 +264,22 @@ class Memorist:
         return Journal(named, host, load_texts(self._files, self.layout), layout=where, world=world)
 
     def database(self) -> sqlite3.Connection:
-        """The state database, opened when it is first asked for. Raises StoreError."""
+        """The state database, opened on first use. Raises StoreError."""
         if self._database is None:
             self._database = open_database(self.layout.database)
         return self._database
 
     def _memory_of(self, project: str, host: Host) -> AutoMemory | None:
-        """The memory of a session's project; None for a session without one, and on a machine whose disk does not outlive it."""
+        """The memory of a session's project; None without a project, and on a machine whose disk is
+        not persistent.
+        """
         return self.memory(project) if project and self.settings.remembers and not host.remote else None
 
     def memory(self, project: str) -> AutoMemory:
-        """The memory of a project, by any folder of its repository. Raises SettingsError for an unsafe `auto_memory.directory`."""
+        """The memory of a project, by any folder of its repository.
+
+        Raises SettingsError for an unsafe `auto_memory.directory`.
+        """
         where = memory_layout(self.layout, project, self.settings.auto_memory)
         return self._memory.get(str(where.folder), lambda: self._opened_memory(where, project))
 
@@ -260,7 +288,9 @@ class Memorist:
         return open_memory(where, project, files=self._files, clock=self._clock, settings=settings, database=self.database)
 
     def _team_of(self, project: str, host: Host, tell: Listener) -> Watcher | None:
-        """What keeps the team's memories of a session's project alike; None where that is off, or nobody said where they are kept."""
+        """The watcher that syncs the team's memories of a project; None when that is off, or no
+        location is configured.
+        """
         memory = self._memory_of(project, host) if self.settings.team.enabled else None
         place = None if memory is None else read_place(self._files, memory.where.team, self.settings.team)
         if memory is None or place is None:

@@ -1,4 +1,7 @@
-"""What the model of a request can take: its window and output as thresholds, and its price. Pure."""
+"""Limits of the model that a request is for: thresholds from its window and output, and its price.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,20 @@ from memorist.models.prices import Price, PriceTable, lookup, merged, shipped
 from memorist.settings import Settings
 
 DEFAULT_WINDOW = 200_000
-"""Context window in tokens of a model that the price table does not know."""
+"""Context window in tokens of a model that is not in the price table."""
 
 DEFAULT_OUTPUT = 8_192
-"""Output tokens of a model that nothing is known of."""
+"""Output tokens of a model about which nothing is known."""
 
 
 OUTPUT_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
-"""Keys of a request that say how long the reply may be, in the three formats."""
+"""Keys of a request that limit the length of the reply, in the three wire formats."""
 
 
 def price_for(request: JsonObject, settings: Settings) -> Price | None:
-    """The price table's entry for the model of a request, the user's own before the shipped one."""
+    """Return the price of a request's model; the user's own table takes precedence over the shipped
+    one.
+    """
     return lookup(str(request.get("model", "")), _table(settings))
 
 
@@ -38,7 +43,9 @@ def _table(settings: Settings) -> PriceTable:
 
 
 def limits_of(request: JsonObject, settings: Settings) -> Thresholds:
-    """The thresholds of the model that a request is for: its window and output from the price table, or what is usual."""
+    """Return the thresholds for a request's model, from its window and output in the price table or
+    the defaults.
+    """
     known = price_for(request, settings) or Price()
     asked = next((value for name in OUTPUT_LIMITS if (value := request.get(name))), None)
     output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT

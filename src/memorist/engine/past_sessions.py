@@ -1,4 +1,6 @@
-"""The two stages of rollout memory at work in one home: sessions are looked for, extracted and consolidated (RO-1 to RO-7)."""
+"""The two stages of rollout memory in one home: sessions are found, extracted and consolidated
+(RO-1 to RO-7).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ from memorist.store.thread import Extracted, Kept, Thread
 from memorist.telemetry.run import Traces
 
 ALL_AGES = 36_500
-"""Days that stand for any age."""
+"""A maximum age in days that excludes no session."""
 
 
 class Plan(Struct, frozen=True):
@@ -48,26 +50,26 @@ class Plan(Struct, frozen=True):
 
     found: Found
     sessions: int
-    """Sessions that are known, new and old."""
+    """Number of known sessions, new and old."""
     eligible: tuple[Thread, ...]
     means: Means
 
 
 class _Alive:
-    """The claim on the consolidation."""
+    """The lease on the consolidation."""
 
     def __init__(self, mine: Callable[[], bool]) -> None:
         self._mine = mine
 
     def beat(self) -> bool:
-        """Whether it is still ours; renews it."""
+        """Renew the lease; whether it is still held."""
         return self._mine()
 
 
 class PastSessions(PastState):
-    """With the two stages. Opened for a worker or a command, and closed by it.
+    """The rollout store with the two stages. Opened for a worker or a command, and closed by it.
 
-    Raises StoreError, SettingsError and ModelNameError when something of it cannot be opened.
+    Raises StoreError, SettingsError and ModelNameError when a part of it cannot be opened.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class PastSessions(PastState):
         self._database = open_database(self.layout.database)
 
     def _model(self, *names: str) -> Model | None:
-        """The model of the first of these names that is set; opened once."""
+        """Return the model of the first name that is set; each is opened once."""
         if self._given is not None:
             return self._given
         name = next(filter(None, names), self.settings.model)
@@ -99,7 +101,11 @@ class PastSessions(PastState):
         return self._models[name]
 
     def need_models(self) -> None:
-        """Open the models of both stages, so that one that cannot be had costs no session an attempt. Raises ModelNameError."""
+        """Open the models of both stages, so that a model that cannot be opened costs no session an
+        attempt.
+
+        Raises ModelNameError.
+        """
         self._model(self.settings.rollouts.model)
         self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
 
@@ -108,11 +114,12 @@ class PastSessions(PastState):
 
     @property
     def consolidation(self) -> Consolidation | None:
-        """What the last consolidation did; None when none ran."""
+        """Result of the last consolidation; None when none ran."""
         return self._consolidated
 
     def look(self, named: Sequence[Path] = ()) -> Found:
-        """Look for sessions where agents keep them, or below named folders, and record them. Where the database was lost, what the files hold is put back.
+        """Find sessions where agents keep them, or in the given folders, and record them. If the
+        database was lost, it is restored from the files.
 
         Raises StoreError.
         """
@@ -127,7 +134,11 @@ class PastSessions(PastState):
         return found
 
     def _put_back(self) -> None:
-        """A database that knows no session was lost; one that knows some and no extracts was reset, or all of them were left out."""
+        """Restore a lost database from the files.
+
+        Only an empty database was lost: one that knows sessions but no extracts was reset, or
+        everything was excluded.
+        """
         if threads(self.state) or kept(self.state) or not self.layout.rollouts.exists():
             return
         count = restore(self.state, self._in_files())
@@ -137,7 +148,9 @@ class PastSessions(PastState):
         return rebuild(read_back(read_folder(self._files, self.layout.rollouts).files)).kept
 
     def _all_left_out(self) -> bool:
-        """Whether everything that the files remember may not be memory any more, by word of the user or of the sessions."""
+        """Whether everything in the files is excluded from memory, by the user or because of the
+        sessions themselves.
+        """
         modes = {each.id: each.mode for each in threads(self.state)}
         remembered = [each.extracted.thread for each in self._in_files()]
         return bool(remembered) and all(modes.get(thread, "enabled") != "enabled" for thread in remembered)
@@ -194,7 +207,7 @@ class PastSessions(PastState):
         return made.selected
 
     def means(self, rollouts: RolloutsSettings, told: Callable[[Told], None], *, terms: Terms | None = None) -> Means:
-        """What a worker works with."""
+        """The dependencies of a worker."""
         return Means(
             state=self.state,
             settings=rollouts,
@@ -206,7 +219,10 @@ class PastSessions(PastState):
         )
 
     def plan(self, named: Sequence[Path] = (), max_age_days: int | None = None) -> Plan:
-        """Look for sessions, and say which a sync would extract. Raises StoreError, and NothingToDo where nothing is there at all."""
+        """Find sessions and say which of them a sync would extract.
+
+        Raises StoreError, and NothingToDo when there are none.
+        """
         found = self.look(named)
         rollouts = self._terms_of_search(named, max_age_days)
         below = tuple(os.path.realpath(folder) for folder in named)
@@ -219,7 +235,9 @@ class PastSessions(PastState):
         return Plan(found=found, sessions=len(mine), eligible=tuple(eligible_threads(means)), means=means)
 
     def _terms_of_search(self, named: Sequence[Path], max_age_days: int | None) -> RolloutsSettings:
-        """Folders that a person names are searched without regard to age, and whoever ran the sessions."""
+        """The settings of a search: folders that the user names are searched regardless of age and
+        source.
+        """
         rollouts = self.settings.rollouts
         if max_age_days is not None:
             rollouts = replace(rollouts, max_age_days=max_age_days)
@@ -234,7 +252,11 @@ class PastSessions(PastState):
         )
 
     async def sync(self, plan: Plan, told: Callable[[Told], None] = lambda _: None) -> Synced:
-        """Extract what is eligible by the plan, and consolidate, without the wait between two consolidations. Raises StoreError, ModelNameError."""
+        """Extract the plan's eligible sessions and consolidate, without the cooldown between two
+        consolidations.
+
+        Raises StoreError, ModelNameError.
+        """
         self.need_models()
         began = self.clock.monotonic()
         said: list[Told] = []
@@ -267,7 +289,7 @@ class PastSessions(PastState):
         )
 
     async def close(self) -> None:
-        """Let go of models and databases. May be called twice."""
+        """Close models and databases. May be called twice."""
         for model in self._models.values():
             if model is not None:
                 await model.close()
@@ -278,7 +300,7 @@ class PastSessions(PastState):
 
 @contextlib.asynccontextmanager
 async def past_sessions(settings: Settings, *, model: Model | None = None) -> AsyncIterator[PastSessions]:
-    """Open, and close in any case."""
+    """Open the pipeline, and close it in any case."""
     opened = PastSessions(settings, model=model)
     try:
         yield opened
@@ -291,6 +313,10 @@ def _below(path: str, folders: Sequence[str]) -> bool:
 
 
 def _without_answer(receipt: Receipt) -> Receipt:
-    """What a stage answers is memory: it may hold what is to be forgotten, or a secret that is taken out only where it is judged. Reasons stay."""
+    """Remove the answer from a receipt: it may hold what is to be forgotten, or a secret that is
+    redacted only later.
+
+    Reasons stay.
+    """
     answered = receipt.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.OVER_LIMIT)
     return replace(receipt, said="" if answered else redact(receipt.said).text)

@@ -1,4 +1,6 @@
-"""What a session is shown of past sessions, once at its start and after each compaction, and what it says it used of that (RO-7, RO-8)."""
+"""Rollout memory in a session: shown once at its start and after each compaction, and counted when
+the model cites it (RO-7, RO-8).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from memorist.store.state import State
 
 
 class PastMeans(Struct, frozen=True, kw_only=True):
-    """What it works with."""
+    """The dependencies of the extension."""
 
     session: str
     project: str
@@ -41,11 +43,11 @@ class PastMeans(Struct, frozen=True, kw_only=True):
     clock: Clock
     settings: RolloutsSettings
     state: Callable[[], State]
-    """The database of past sessions, opened when something was used."""
+    """Opens the database of past sessions, when something was cited."""
 
 
 class PastShown:
-    """One for a session of a home that learns from past sessions."""
+    """Shows rollout memory in one session of a home that learns from past sessions."""
 
     def __init__(self, means: PastMeans) -> None:
         self._means = means
@@ -54,20 +56,24 @@ class PastShown:
         self._count = 0
 
     def resumed(self, window: Window) -> None:
-        """What a former process showed stands in the window."""
+        """Note whether a former process had shown it: then it is still in the view."""
         self._due = not window.own(PAST)
 
     def compacted(self) -> None:
-        """The conversation was made anew: it is shown again, unless it still stands there."""
+        """Note that the conversation was compacted: show it again unless it is still in the view.
+        """
         self._due = self._made_anew = True
 
     def show(self, window: Window) -> None:
-        """Show it, where it is due and there is something. Files that cannot be read stop nothing: it is tried again with the next request."""
+        """Show it if it is due and there is any.
+
+        Files that cannot be read stop nothing: the next request tries again.
+        """
         first = self._made_anew or not window.begun
         if not self._due or not (first or window.open_for_more):
             return
         if self._made_anew and window.own(PAST):
-            # A developer message in front of the history outlives a compaction, and stays what the provider's cache holds.
+            # A developer message before the history survives a compaction; it stays in the provider's cache.
             self._due = self._made_anew = False
             return
         with contextlib.suppress(StoreError):
@@ -77,17 +83,24 @@ class PastShown:
                 window.insert_first(self._message(text)) if first else window.insert(self._message(text))
 
     def opening(self) -> str:
-        """The text, for a host that shows it by itself; empty where it is shown already, and where there is nothing. Raises StoreError, and stays due."""
+        """Return the text for a host that shows it by itself; empty when it was shown already or
+        there is none.
+
+        Raises StoreError, and stays due.
+        """
         text = self._text() if self._due else ""
         self._due = self._made_anew = False
         return text
 
     def stands(self) -> None:
-        """A former process showed it, and it is in the context still."""
+        """Note that a former process showed it and it is still in the context."""
         self._due = False
 
     def recorded(self, file: Path) -> None:
-        """Have the recording of this session known among past sessions, with what else stands new beside it. Raises StoreError."""
+        """Register the recording of this session, and new ones in the same folder, as rollouts.
+
+        Raises StoreError.
+        """
         state = self._means.state()
         keep_threads(state, find([Place(file.parent)], threads(state)).threads)
 
@@ -118,7 +131,7 @@ class PastShown:
         )
 
     def replied(self, messages: Sequence[Message]) -> None:
-        """A reply: what it cites was of use. A database that refuses loses a count, and nothing else."""
+        """Count the citations of a reply as uses. A database error loses a count, nothing else."""
         cited = [without_citations(text)[1] for text in _texts(messages) if "<oai-mem-citation>" in text]
         if not cited:
             return

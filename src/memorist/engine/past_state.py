@@ -1,4 +1,6 @@
-"""What is known of past sessions, opened to be looked at or set right: the database, the folder and the terms, without the two stages."""
+"""The stored state of rollouts, opened to read or correct it: database, folder and claim terms,
+without the two stages.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from memorist.store.state import State
 
 
 class PastState:
-    """Opened for a command, and closed by it. Raises StoreError and SettingsError when it cannot be opened."""
+    """Opened for one command and closed by it.
+
+    Raises StoreError and SettingsError when it cannot be opened.
+    """
 
     def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
         self.settings = settings
@@ -27,13 +32,13 @@ class PastState:
 
     @property
     def terms(self) -> Terms:
-        """What claims are given on."""
+        """The terms on which jobs are claimed."""
         return terms_of(self.settings.rollouts)
 
 
 @contextlib.contextmanager
 def past_state(settings: Settings) -> Iterator[PastState]:
-    """Open, and close in any case."""
+    """Open the store, and close it in any case."""
     opened = PastState(settings)
     try:
         yield opened

@@ -1,4 +1,7 @@
-"""A recorded session played through the engine: like live, but updates are waited for, so that every replay of a file gives the same notes."""
+"""A recorded session played through the engine.
+
+Unlike live, updates are awaited, so that every replay of a file gives the same notes.
+"""
 
 from __future__ import annotations
 
@@ -19,33 +22,33 @@ from memorist.store.layout import SessionLayout
 
 
 class Playback:
-    """Opened by `Memorist.play`."""
+    """Opened by `Memorist.replay_session`."""
 
     def __init__(self, journal: Journal, ended: Callable[[Playback], object] = lambda _: None) -> None:
         self._journal = journal
         self._ended = ended
         self.limits: Thresholds | None = None
-        """When memorist compacts by itself; None leaves it to the recorded agent."""
+        """When memorist compacts by itself; None leaves compaction to the recorded agent."""
         self._given: list[Given] = []
         self.price: Price | None = None
-        """What the recorded model costs; None where it is not known."""
+        """Price of the recorded model; None when unknown."""
 
     @property
     def layout(self) -> SessionLayout:
-        """Where its files are."""
+        """Paths of the session's files."""
         return self._journal.layout
 
     @property
     def following(self) -> Following:
-        """What is known of the conversation so far."""
+        """State of the conversation so far: size of the context, messages, turns."""
         return self._journal.following
 
     def receipts(self) -> list[Receipt]:
-        """What ran in the background, oldest first."""
+        """Receipts of background forks, oldest first."""
         return list(self._journal.receipts)
 
     async def follow(self, entry: Entry) -> None:
-        """Take the next entry."""
+        """Add the next entry of the recording."""
         if isinstance(entry, Message) and entry.origin is Origin.USER and not entry.tool_results:
             await self._journal.memories.extract()  # the turn before has ended
         due = self._journal.record(entry)
@@ -57,7 +60,8 @@ class Playback:
             self._given += self._journal.memories.given(entry)
 
     async def _fit(self, entry: Entry, limits: Thresholds) -> None:
-        """Compact where a live session would have: before the request that this message is part of."""
+        """Compact where a live session would have: before the request that this message is part of.
+        """
         if not isinstance(entry, Message):
             return
         now = entry.timestamp or 0.0
@@ -80,12 +84,15 @@ class Playback:
             self._journal.memories.compacted()
 
     def taken(self) -> list[Given]:
-        """What a live session would have been shown of earlier sessions' memories since the last call."""
+        """Return the memories that a live session would have been shown since the last call."""
         found, self._given = self._given, []
         return found
 
     async def summarise(self) -> str:
-        """The recording ends: extract memories, bring the notes up to date and give them. Raises NothingToDo for an empty conversation."""
+        """Finish the recording: extract memories, update the notes and return them.
+
+        Raises NothingToDo for an empty conversation.
+        """
         if not self.following.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
         await self._journal.memories.extract()
@@ -93,6 +100,6 @@ class Playback:
         return self._journal.memory.notes() or ""
 
     async def close(self) -> None:
-        """Write everything and let go of the files. May be called twice."""
+        """Write everything and release the files. May be called twice."""
         await self._journal.close()
         self._ended(self)

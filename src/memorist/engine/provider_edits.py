@@ -1,4 +1,6 @@
-"""The providers' own compaction and clearing, where the settings ask for them (CP-6, CP-13): what to add to a request, what a reply confirms. Pure."""
+"""The provider's own compaction and clearing, where the settings ask for them (CP-6, CP-13): what
+to add to a request, and what a reply confirms. Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from memorist.compaction.thresholds import Thresholds
 from memorist.core.messages import JsonObject, Message
 
 PROVIDERS = frozenset({"anthropic", "openai_responses"})
-"""Wire formats whose providers can compact."""
+"""Wire formats whose provider can compact."""
 
 
 class ProviderEdits:
-    """What a session has asked its provider to do."""
+    """The edits that a session has asked its provider for."""
 
     def __init__(self, name: str, settings: CompactionSettings) -> None:
         self._name = name
@@ -33,13 +35,16 @@ class ProviderEdits:
 
     @property
     def active(self) -> bool:
-        """Whether the provider does the compacting in this session."""
+        """Whether the provider compacts in this session."""
         return self._settings.provider and self._settings.enabled and self._name in PROVIDERS
 
     def edited(self, body: JsonObject, limits: Thresholds, used: int, messages: Callable[[], Sequence[Message]]) -> JsonObject:
-        """The request with the edits that the provider is to make; the very same object where the provider does nothing.
+        """Return the request with the edits that the provider should make; the same object when
+        there are none.
 
-        Old results are named for clearing from the warning threshold on, and ever after. `messages` gives the window when it is needed.
+        Old tool results are named for clearing once `used` tokens reach the warning threshold, and
+        in every request after that. `messages` returns the shown messages; it is called only when
+        needed.
         """
         if not self.active:
             return body
@@ -56,7 +61,7 @@ class ProviderEdits:
         return change.body
 
     def answered(self, reply: JsonObject) -> tuple[MicroBoundary | None, ProviderSummary | Unusable | None]:
-        """What the reply confirms: results that were cleared, and a compaction."""
+        """Return what the reply confirms: cleared tool results, and a compaction."""
         if not self.active:
             return None, None
         if self._name == "openai_responses":

@@ -1,4 +1,4 @@
-"""What a session needs from outside, and how its extraction and recall are put together."""
+"""What a session depends on, and how its auto memory extension is built."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from memorist.team.watch.run import Watcher
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """What a session needs from outside."""
+    """The dependencies of one session."""
 
     clock: Clock
     files: Files
@@ -33,16 +33,18 @@ class World(Struct, frozen=True, kw_only=True):
     model: Model | None
     settings: Settings
     flags: Flags
-    """May change some of the settings while the session runs."""
+    """May override some settings while the session runs."""
     memory: AutoMemory | None = None
-    """The memory of the session's project; None where none is kept."""
+    """Auto memory of the session's project; None where none is kept."""
     team: Callable[[Listener], Watcher | None] = lambda _: None
-    """Gives what keeps the team's memories of the session's project alike, told where to tell what happens; None where the project has no team."""
+    """Opens the watcher that syncs the team's memories, given where to send its events; None where
+    the project has no team.
+    """
     listener: Listener | None = None
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """Which session it is: its id, the root folder of its project, and its wire format."""
+    """Identity of a session: its id, the root folder of its project, and its wire format."""
 
     id: str
     project: str
@@ -50,14 +52,14 @@ class Named(Struct, frozen=True, kw_only=True):
 
 
 class Heard(Struct, frozen=True):
-    """Who is told of events, and who keeps receipts."""
+    """Where a session's events and receipts go."""
 
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
 
 
 def memories_of(session: str, layout: SessionLayout, world: World, governor: Governor, heard: Heard) -> Memories:
-    """Extraction and recall of a session; neither where no memory is kept."""
+    """Build extraction and recall for a session; neither where no memory is kept."""
     memory = world.memory
     if memory is None:
         return Memories()

@@ -1,4 +1,6 @@
-"""Things that are open and that nobody uses at the moment: closed when they have rested long enough, or earlier to make room."""
+"""A pool of open things that nobody uses at the moment: closed after an idle time, or earlier to
+make room.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,15 @@ Thing = TypeVar("Thing", bound=Hashable)
 
 
 class Resting(Generic[Thing]):
-    """What rests, the one that was used longest ago first. Belongs to one event loop. What is closed is closed in an empty context: that of the task
-    that was there at the time may name another user.
+    """Idle items, the least recently used first. Belongs to one event loop.
+
+    Items are closed in an empty `contextvars` context: the context of the task that happened to release
+    one may name another user.
 
     Args:
-        closing: closes one. An error of it goes to the loop's exception hook, since nobody waits for it.
-        idle_seconds: how long a thing may rest.
+        close_item: closes one item. Its errors go to the loop's exception handler, since nobody awaits it.
+        idle_seconds: how long an item may be idle.
+        clock: the clock that measures it.
     """
 
     def __init__(self, closing: Callable[[Thing], Coroutine[Any, Any, None]], *, idle_seconds: float, clock: Clock) -> None:
@@ -34,33 +39,35 @@ class Resting(Generic[Thing]):
 
     @property
     def closing(self) -> int:
-        """How many are being closed now."""
+        """Number of items that are being closed."""
         return len(self._tasks)
 
     def add(self, thing: Thing) -> None:
-        """From now on it rests."""
+        """Add an item that is idle from now on."""
         self._since.pop(thing, None)
         self._since[thing] = self._clock.monotonic()
         if self._watch is None or self._watch.done():
             self._watch = asyncio.get_running_loop().create_task(self._watching(), context=Context())
 
     def take(self, thing: Thing) -> None:
-        """It does not rest any more."""
+        """Remove an item: it is in use, or gone."""
         self._since.pop(thing, None)
 
     def close_first(self) -> None:
-        """Begin to close the one that was used longest ago."""
+        """Begin to close the least recently used item."""
         self.close_one(next(iter(self._since)))
 
     def close_one(self, thing: Thing) -> None:
-        """Begin to close a thing, whether it rests or not."""
+        """Begin to close an item, whether it is idle or not."""
         self.take(thing)
         task = asyncio.get_running_loop().create_task(self._closing(thing), context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._closed)
 
     async def close(self, seconds: float) -> None:
-        """Close all that rests, and wait for what is being closed, at most so long; then leave it."""
+        """Close all idle items and wait for those being closed, at most `seconds`; then cancel the
+        rest.
+        """
         for thing in list(self._since):
             self.close_one(thing)
         if self._watch is not None:

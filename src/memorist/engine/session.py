@@ -37,7 +37,10 @@ from memorist.store.layout import SessionLayout
 
 
 class Session:
-    """Opened by `Memorist.open`. Methods are called from one task; updates of the notes run beside it."""
+    """Opened by `Memorist.open`.
+
+    Methods are called from one task; updates of the notes run in the background.
+    """
 
     def __init__(self, journal: Journal, beside: Beside, ended: Callable[[Session], object] = lambda _: None) -> None:
         self._journal = journal
@@ -62,49 +65,54 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The id it was opened by."""
+        """The id that it was opened with."""
         return self._journal.named.id
 
     @property
     def layout(self) -> SessionLayout:
-        """Where its files are."""
+        """Paths of its files."""
         return self._journal.layout
 
     @property
     def following(self) -> Following:
-        """What is known of the conversation: size of the context, messages, turns."""
+        """State of the conversation: size of the context, messages, turns."""
         return self._journal.following
 
     @property
     def memory(self) -> SessionMemory:
-        """Its notes at work."""
+        """The session memory: the notes and their updates."""
         return self._journal.memory
 
     @property
     def notes(self) -> str | None:
-        """The notes as they are on disk; None when there are none yet."""
+        """The notes on disk; None when there are none yet."""
         return self.memory.notes()
 
     def assemble(self, context: HostContext) -> None:
-        """Have the context assembled, for a host that does not do it itself. Call it before the first request, in each process; and again whenever
-        something of what it says has changed: the next request tells the model the difference.
+        """Assemble the context, for a host that does not do it itself.
+
+        Call it before the first request in each process, and again when any of its information
+        changes: the next request then tells the model the difference.
         """
         self._beside.assemble(context)
 
     @property
     def context(self) -> tuple[Piece, ...]:
-        """The first context as it is shown, piece by piece; empty before the first request, and where the host assembles it itself."""
+        """The first context as the model sees it, piece by piece; empty before the first request,
+        and where the host assembles its own.
+        """
         return self._beside.context
 
     def receipts(self) -> list[Receipt]:
-        """What ran in the background since the session was opened, oldest first."""
+        """Receipts of the forks that ran since the session was opened, oldest first."""
         return list(self._journal.receipts)
 
     async def prepare(self, request: JsonObject) -> JsonObject:
-        """Take the request that the host is about to send, and give the one to send.
+        """Take the request that the host is about to send, and return the one to send.
 
-        The history goes out smaller where the window demands it or it was asked for; the host's own objects are never changed. Costs time in what is
-        new in the history, not in what is old. Raises FormatError when the request is not of the session's format.
+        The history is compacted where the window demands it or it was requested; the host's own objects are
+        never changed. Takes time in proportion to what is new in the history. Raises FormatError when the
+        request is not of the session's format.
         """
         news = self._history.sent(self._items(request))
         following = self._journal.following
@@ -132,11 +140,14 @@ class Session:
         return self._to_send(request, rewritten=news.rewritten)
 
     async def _show(self, request: JsonObject, messages: Sequence[Message]) -> None:
-        """Show what memorist has to show beside the host's messages, these new ones among them."""
+        """Insert what the extensions have to show besides the host's messages, given the new ones.
+        """
         await self._beside.show(self._view, request, messages, None if self._price is None else self._price.window)
 
     def _know(self, request: JsonObject) -> None:
-        """Thresholds and price of the model of this request; looked up anew only when it is another one, or asks for another output."""
+        """Update thresholds and price; looked up again only when the request's model or output
+        limit changes.
+        """
         about = (request.get("model"), *(request.get(name) for name in OUTPUT_LIMITS))
         if about != self._about:
             self._about = about
@@ -165,13 +176,16 @@ class Session:
         return self._last
 
     def _while_waiting(self) -> None:
-        """The host waits for its model: time to make ready for its next request, take apart the last but one, and look into what is new."""
+        """Prepare the next request while the host waits for its model: copy the history, free the
+        previous request, update the ledger.
+        """
         self._spent = None
         self._view.make_ready()
         self.following.ledger.look()
 
     async def observe(self, reply: object) -> None:
-        """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in the background when one is due.
+        """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in
+        the background when one is due.
 
         Raises FormatError when the reply is not of the session's format.
         """
@@ -193,7 +207,7 @@ class Session:
         self._journal.offer(due, self._parent(self._reply) if due else None)
 
     def _provider_did(self, reply: JsonObject) -> None:
-        """Take note of what the provider cleared or compacted by itself."""
+        """Record what the provider itself cleared or compacted."""
         cleared, summary = self._provider.answered(reply)
         before = self.following.tokens
         if cleared is not None:
@@ -207,11 +221,15 @@ class Session:
 
     @property
     def betas(self) -> tuple[str, ...]:
-        """Beta names that the request of the last `prepare` needs, for `client.beta.messages.create(betas=…)`; empty where none."""
+        """Beta names that the last prepared request needs, for
+        `client.beta.messages.create(betas=…)`; empty where none.
+        """
         return self._provider.betas
 
     async def end_turn(self) -> None:
-        """The reply had no tool calls, and the host waits for its user: a natural break."""
+        """End the turn: the reply had no tool calls and the host waits for its user, a natural
+        break.
+        """
         due = self.following.end_turn()
         parent = self._parent(self._reply)
         self._journal.offer(due, parent if due else None)
@@ -219,29 +237,38 @@ class Session:
         self._journal.flush()
 
     def on_file_read(self, path: str) -> None:
-        """A file was read into the conversation by other means than a tool call."""
+        """Note that a file was read into the conversation by other means than a tool call."""
         self.following.ledger.work.files.read(path)
         self._beside.read(path)
         self._journal.tell(FileRead(path))
 
     async def summarise(self) -> str:
-        """Bring the notes up to date now, whatever the thresholds say, and give them (SM-11). Raises NothingToDo for an empty conversation."""
+        """Update the notes now, whatever the thresholds say, and return them (SM-11).
+
+        Raises NothingToDo for an empty conversation.
+        """
         if not self.following.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
         await self.memory.update(Due(why="asked for", tokens=self.following.tokens), self._parent(None))
         return self.notes or ""
 
     async def compact(self, instructions: str = "", strategy: Strategy = "auto") -> Done:
-        """Make the conversation smaller now; the next request shows it. `instructions` say what a summary should hold.
+        """Compact the conversation now; the next request shows it. `instructions` say what a
+        summary should hold.
 
-        `Done.result` is None where nothing came of it, and `Done.why` says why. Raises NothingToDo for an empty conversation.
+        The outcome's `result` is None when nothing was compacted, and its `why` says why. Raises
+        NothingToDo for an empty conversation.
         """
         if not self.following.messages or self._request is None:
             raise NothingToDo("the conversation is empty, so there is nothing to compact")
         return await self._fit(manual=strategy, instructions=instructions) or Done(None)
 
     async def recover(self) -> JsonObject | None:
-        """The provider refused the last request as too long: the request to send instead, once in a chain; None when nothing more can be done."""
+        """Compact after the provider refused the last request as too long, and return the request
+        to send instead.
+
+        Once for each prepared request; None when nothing more can be done.
+        """
         if self._request is None or self._tried_again or not self._journal.compacts:
             return None
         self._tried_again = True
@@ -271,13 +298,18 @@ class Session:
         return done
 
     def fetch(self, id: str) -> str | None:
-        """The whole text of a message or tool result that is no longer shown in full; None when the session has none of that id."""
+        """Return the full text of a message or tool result that is no longer shown in full; None
+        when the session has none with this id.
+        """
         self._journal.flush()
         return self._view.fetch(id)
 
     @property
     def fetch_tool(self) -> JsonObject:
-        """The definition of a tool by which the model can fetch back what was taken out; a host that offers it answers its calls by `fetch`."""
+        """The definition of a tool by which the model fetches back what was removed.
+
+        A host that offers it answers its calls with `fetch`.
+        """
         return fetch_tool(self._format)
 
     def _parent(self, reply: JsonObject | None) -> ParentCall | None:
@@ -286,13 +318,16 @@ class Session:
             return None
         body = self._last
         if body is self._request:
-            # It is the host's own object, which the host may have changed since; the history is ours.
+            # The body is the host's own object and may have changed since; our copy of the history has not.
             key = self._codec.history_key()
             body = {name: self._history.items if name == key else value for name, value in body.items()}
         return ParentCall(Request(format=self._format, body=body, label="parent"), reply)
 
     async def close(self) -> None:
-        """Wait for what runs, at most a minute, write everything, and let go of the files. May be called twice."""
+        """Wait for background work, at most a minute, write everything and release the files.
+
+        May be called twice.
+        """
         await self._beside.close()
         await self._journal.close()
         self._ended(self)

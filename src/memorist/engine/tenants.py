@@ -1,4 +1,4 @@
-"""Many users in one process: a home for each tenant, sessions that are opened when they are asked for and let go of when they rest.
+"""Many users in one process: a home for each tenant, sessions opened on demand and closed when idle.
 
     root/
     ├── config.toml         settings that all tenants share
@@ -6,8 +6,9 @@
     │   └── config.toml     what is set for alice alone
     └── bob-smith-<hash>/   that of a tenant whose name is no safe folder name
 
-Nothing passes from one tenant to another: each has an engine of its own with its own files, database, settings and caps on spending. Shared on
-purpose is the client of a model, where string, settings and keys are the same: its connections, and what the provider says of the limits of its key.
+Tenants are isolated: each has its own engine with its own files, database, settings and spending
+caps. A model's client is shared on purpose where string, settings and keys are the same: its
+connections, and what the provider reports of the key's rate limits.
 """
 
 from __future__ import annotations
@@ -36,42 +37,52 @@ from memorist.settings import Settings
 from memorist.store.layout import home_name
 
 MOST_OPEN = 100
-"""Sessions kept open. Each holds six files at most and its tenant three: a hundred, of a tenant each, fit the usual limit of 1,024 for a process."""
+"""Sessions kept open.
+
+Each holds at most six files and its tenant three: a hundred, each of another tenant, fit the usual
+limit of 1,024 files of a process.
+"""
 
 IDLE_SECONDS = 600.0
-"""A session that rests so long is closed: longer than the minute or two between the turns of a conversation, and reopening one takes milliseconds."""
+"""Seconds after which an idle session is closed: longer than the minute or two between the turns of
+a conversation, and reopening takes milliseconds.
+"""
 
 CLOSE_SECONDS = 60.0
-"""Longest wait, when all is closed, for the tasks that hold sessions (AM-9's bound for every drain)."""
+"""Longest wait at close, in seconds, for tasks that hold sessions (AM-9's bound for every drain).
+"""
 
 NAMED = Path("/tenant-projects")
-"""Where projects that have a name and no folder are said to be: a place that is in no repository, and need not exist."""
+"""Root of projects that have a name but no folder: a path that is in no repository and need not
+exist.
+"""
 
 _FOREIGN = ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "MEMORIST_HOME")
-"""Variables that name folders of whoever runs the process; a tenant's are in its own home."""
+"""Variables that name folders of the process's own user; a tenant's folders are in its home."""
 
-_CLOSED = "these tenants were closed; open them anew"
+_CLOSED = "these tenants were closed; open them again"
 
 _Terms = tuple[str, Host]
-"""What a session is opened with beside its names: wire format, and what the host says of itself."""
+"""What a session is opened with besides its names: wire format and the host's information."""
 
 
 class _Place:
-    """The place of one session: open, or being opened or closed."""
+    """The entry of one session: open, or being opened or closed."""
 
     def __init__(self, tenant: _Tenant, key: tuple[str, str]) -> None:
         self.tenant = tenant
         self.key = key
         self.turn = asyncio.Lock()
-        """Held by who uses, opens or closes the session; others wait in the order in which they came."""
+        """Held by the task that uses, opens or closes the session; others wait in order of arrival.
+        """
         self.wanted = 0
-        """Tasks that hold the session or wait for it."""
+        """Number of tasks that hold the session or wait for it."""
         self.session: Session | None = None
         self.terms: _Terms | None = None
 
 
 class _Tenant:
-    """One tenant's engine and the places of its sessions."""
+    """A tenant's engine and the entries of its sessions."""
 
     def __init__(self, name: str, engine: Memorist, model: ModelUse | None) -> None:
         self.name = name
@@ -79,7 +90,7 @@ class _Tenant:
         self.model = model
         self.places: dict[tuple[str, str], _Place] = {}
         self.asked = False
-        """Whether its engine was asked for by itself, lately."""
+        """Whether its engine was requested by itself within the idle time."""
 
     async def close(self) -> None:
         await self.engine.close()
@@ -114,8 +125,10 @@ class Tenants:
     ) -> None:
         self.root = Path(root).expanduser().absolute()
         self.variables: Callable[[str], Mapping[str, str]] = lambda _: {}
-        """Gives the variables of a tenant, laid over the process's. Set it before the first session to give tenants keys of their own that are not in
-        the environment.
+        """Returns the variables of a tenant, laid over the process's.
+
+        Set it before the first session to give tenants keys of their own that are not in the
+        environment.
         """
         self._environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
         self._settings = shareable(settings or load_settings(self._environment, home=self.root).settings)
@@ -133,21 +146,26 @@ class Tenants:
 
     @property
     def open_sessions(self) -> int:
-        """Sessions that are open now, those included that are being closed."""
+        """Number of open sessions, including those that are being closed."""
         return self._open
 
     @property
     def open_engines(self) -> int:
-        """Tenants whose engine is open now."""
+        """Number of tenants whose engine is open."""
         return len(self._tenants)
 
     def home(self, tenant: str) -> Path:
-        """The folder of all data of a tenant. Texts that differ in any way have different homes. Raises UsageError for an empty one."""
+        """The folder of a tenant's data.
+
+        Names that differ in any way have different homes. Raises UsageError for an empty one.
+        """
         return self.root / home_name(tenant)
 
     async def engine(self, tenant: str) -> Memorist:
-        """The engine of a tenant, for what is not a session: its memory, its status. Ask for it each time: it is closed when it was not asked for
-        in `idle_seconds` and no session of it is open. Raises as `Memorist` does.
+        """Return a tenant's engine, for what is not a session: its memory, its status.
+
+        Request it each time: it is closed when it was not requested within `idle_seconds` and has
+        no open session. Raises as `Memorist` does.
         """
         found = self._tenant(tenant)
         found.asked = True
@@ -158,16 +176,18 @@ class Tenants:
     async def session(
         self, tenant: str, id: str, *, project: str = "", format: str = "anthropic", host: Host | None = None
     ) -> AsyncIterator[Session]:
-        """A session for one task alone, opened or found open; other tasks that want it wait in order. It stays open afterwards, and rests.
+        """Open a session for one task, or use the open one; other tasks wait in order. It stays open afterwards, idle.
 
         Args:
             tenant: any text that names the user.
             id: any text that names the session; the same text finds it again, within the tenant and the project.
-            project: an absolute folder, or else any name of a project that has no folder on this machine; keeps projects of the tenant apart.
-            format: as `Memorist.open` takes it. Where it is another one than before, the session is closed and opened anew.
-            host: the same holds for what the host says of itself.
+            project: an absolute folder, or any name for a project without a folder on this machine; separates
+                the tenant's projects.
+            format: as for `Memorist.open`. If it differs from before, the session is closed and opened again.
+            host: what the host says of itself; a difference reopens the session too.
 
-        Raises UsageError for an empty name, a folder that holds or is part of the tenants' homes, and once `close` was called; and as `Memorist.open`.
+        Raises UsageError for an empty name, for a folder that holds or is part of the tenants' homes, and once
+        `close` was called; otherwise as `Memorist.open`.
         """
         within = self._project(project)
         found = self._tenant(tenant)
@@ -182,7 +202,10 @@ class Tenants:
             self._let_go(place)
 
     async def close(self) -> None:
-        """Close everything; sessions in use are waited for, a minute at most. May be called twice. Raises StoreError when a disk refuses."""
+        """Close everything; waits for sessions in use, at most a minute.
+
+        May be called twice. Raises StoreError on a disk error.
+        """
         self._closed = True
         for place in [place for tenant in self._tenants.values() for place in tenant.places.values()]:
             self._resting.close_one(place)
@@ -214,7 +237,11 @@ class Tenants:
         return self._tenants[name]
 
     def _use(self, settings: Settings, own: Mapping[str, str], variables: Mapping[str, str]) -> ModelUse | None:
-        """The model of a tenant. A client is shared by those with the same string, settings and variables of their own, and so the same key."""
+        """Acquire a tenant's model.
+
+        A client is shared by tenants with the same model string, settings and own variables, and so
+        the same key.
+        """
         if self._given is not None:
             return self._given.use()
         name = self._named or settings.model
@@ -222,7 +249,10 @@ class Tenants:
         return self._models.use(key, lambda: open_model(name, settings.models, clock=self._clock, environment=variables))
 
     def _project(self, project: str) -> str:
-        """The root folder by which an engine knows a project. One without a folder gets one that is nowhere, so that no repository is taken for it."""
+        """Return the root folder by which an engine knows a project.
+
+        A named project gets a path that does not exist, so that no repository is mistaken for it.
+        """
         if not project.startswith("/"):
             return project and str(NAMED / home_name(project))
         try:
@@ -234,7 +264,7 @@ class Tenants:
         return project
 
     async def _opened(self, place: _Place, terms: _Terms) -> Session:
-        """The session of a place whose turn the caller has."""
+        """Return the session of an entry whose lock the caller holds."""
         if self._closed:
             raise UsageError(_CLOSED)
         if place.session is not None and place.terms != terms:
@@ -256,7 +286,7 @@ class Tenants:
                 self._open -= 1
 
     def _let_go(self, place: _Place) -> None:
-        """A task is done with a place; if no other wants it, it rests."""
+        """Release an entry; when no other task wants it, it becomes idle."""
         if place.wanted:
             return
         if place.session is None:
@@ -266,12 +296,12 @@ class Tenants:
             self._make_room()
 
     def _make_room(self) -> None:
-        """Have those closed that rest longest, as long as too many are open."""
+        """Close the longest idle sessions while too many are open."""
         while len(self._resting) and self._open - self._resting.closing > self._most_open:
             self._resting.close_first()
 
     async def _shut(self, place: _Place) -> None:
-        """Close the session of a place at its turn, if nobody wants it by then."""
+        """Close the session of an entry under its lock, unless a task wants it by then."""
         try:
             async with place.turn:
                 if not place.wanted or self._closed:
@@ -281,20 +311,20 @@ class Tenants:
                 self._forget(place)
 
     def _forget(self, place: _Place) -> None:
-        """Nothing is left of a place."""
+        """Remove an entry that holds nothing."""
         if place.tenant.places.get(place.key) is place:
             del place.tenant.places[place.key]
         self._end(place.tenant)
 
     async def _forget_asking(self, tenant: _Tenant) -> None:
         lent = sum(place.session is not None for place in tenant.places.values())
-        tenant.asked = tenant.engine.open_sessions > lent  # somebody opened sessions on it, and still holds them
+        tenant.asked = tenant.engine.open_sessions > lent  # the caller opened sessions on it and still holds them
         if tenant.asked:
             self._asked.add(tenant)
         self._end(tenant)
 
     def _end(self, tenant: _Tenant) -> None:
-        """Close a tenant's engine when it has no session, and was not asked for lately."""
+        """Close a tenant's engine when it has no session and was not requested recently."""
         if not tenant.places and not tenant.asked and not self._closed and self._tenants.get(tenant.name) is tenant:
             del self._tenants[tenant.name]
             self._ending.close_one(tenant)

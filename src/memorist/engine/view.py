@@ -1,4 +1,6 @@
-"""What a session's model is shown: the host's history, made smaller where it must be, and the way back to what was taken out."""
+"""What the model of a session is shown: the host's history, compacted where necessary, and access
+to what was removed.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +27,38 @@ from memorist.store.layout import SessionLayout
 from memorist.store.lines import LineFile
 
 SENT_SECONDS = 0.02
-"""After it a host has sent the request that it was given, and waits. Ours: half a megabyte takes some milliseconds; a model takes a second."""
+"""Delay in seconds before idle work begins: by then the host has sent its request and waits.
+
+Our choice: half a megabyte takes some milliseconds, a model takes a second.
+"""
 LONG = 256
-"""Entries of a history that takes longer to copy than to ask for a copy ahead of time."""
+"""Number of entries from which the history is copied ahead of the next request, because copying it
+takes noticeable time.
+"""
 
 
 class Kept(Struct, frozen=True):
-    """One message of a saved window: a host's by its id, or ours in full."""
+    """One message of a saved view: a host's by its id, one of memorist's in full.
+
+    Written to disk.
+    """
 
     id: str
     own: Message | None = None
 
 
 class Inserted(Struct, frozen=True):
-    """A message of ours that was shown after the message with the id `after`."""
+    """One of memorist's messages, shown after the message with the id `after`. Written to disk."""
 
     after: str
     message: Message
 
 
 class View:
-    """The window of one session, with its compactor. `fit` is called before each request, `body` gives the request to send."""
+    """The view of one session, with its compactor.
+
+    `compact_if_due` is called before each request, `build_request` returns the request to send.
+    """
 
     def __init__(self, window: Window, history: HostHistory, compactor: Compactor, *, layout: SessionLayout, files: Files) -> None:
         self._window = window
@@ -57,31 +70,41 @@ class View:
         self._inserted = self._load_inserts()
         self._host_marks = False
         self._same = 0
-        """Entries at the start of the history that stand as in the last request."""
+        """Items at the start of the history that are unchanged since the last request."""
         self._settled = False
-        """Whether the last request had a mark at its end, so that a longer one may have."""
+        """Whether the last request had a cache mark at its end, so that a longer one may have it
+        too.
+        """
         self._model: object = None
 
     @property
     def changed(self) -> bool:
-        """Whether the model is shown something else than the host's history."""
+        """Whether the model is shown something other than the host's history."""
         return self._window.changed
 
     def lead(self, messages: Sequence[Message]) -> None:
-        """Show these before all others from the next request on: the session's first context, which is no part of the conversation."""
+        """Show these messages before all others from the next request on: the first context, which
+        is not part of the conversation.
+        """
         self._window.lead(messages)
         self._same, self._settled = 0, False
 
     def messages(self) -> tuple[Message, ...]:
-        """The messages that are shown, without the lead."""
+        """The messages in the view, without the preamble."""
         return self._window.messages
 
     def taken_back(self, news: News) -> TakenBack | None:
-        """The turns that the user took back, where the host rewrote its history for that and nothing else."""
+        """Return the turns that the user rolled back, if the host rewrote its history for that and
+        nothing else.
+        """
         return self._window.taken_back(news.entries) if news.rewritten else None
 
     def _cut_back(self, back: TakenBack, news: News) -> None:
-        """The older part goes out as it did, with what was shown in it, so that the provider's cache still serves it."""
+        """Truncate the view.
+
+        The older part is sent as before, with what was inserted in it, so that the provider's cache
+        still serves it.
+        """
         self._window.cut_back(back.at)
         if self._window.changed:
             self._show(self._window.messages)
@@ -89,8 +112,10 @@ class View:
         self._window.take([entry for entry in news.entries if entry.index >= back.at])
 
     def take(self, news: News, back: TakenBack | None = None) -> None:
-        """Take in what came with a request. The first request of a process takes up the window that the last process had saved; where there is none, what
-        the model has seen already stays as it was shown.
+        """Add what came with a request.
+
+        The first request of a process restores the view that the former process saved; without one,
+        what the model has already seen stays as it was shown.
         """
         if self._window.first is None and not self._saved:
             order = [message for entry in news.entries for message in entry.messages]
@@ -108,7 +133,7 @@ class View:
             self._put_back()
         self._offload(news.entries)
         if self.changed and (first := self._window.first) is not None and first.role == "assistant":
-            # A compaction by hand kept nothing, and the reply that it came after is the first to be shown.
+            # A manual compaction kept nothing, so the reply before it would be the first message shown.
             self._show([self._compactor.lead(), *self._window.messages])
 
     def _offload(self, entries: Sequence[Entry]) -> None:
@@ -121,7 +146,9 @@ class View:
             self._show([*whole[: len(whole) - len(recent)], *shown])
 
     async def fit(self, now: float, call: Call) -> Done | None:
-        """Make the window smaller if it is due, asked for or forced; None when there was nothing to decide."""
+        """Compact the view if that is due, requested or forced; None when there was nothing to
+        decide.
+        """
         if not (call.manual or call.forced or self._compactor.due(now, call.limits)):
             return None
         done = await self._compactor.make_smaller(replace(call, messages=self._window.messages))
@@ -135,21 +162,23 @@ class View:
         kept = [Kept(message.id, None if id(message) in hosts else message) for message in self._window.messages]
         try:
             self._files.write(self._layout.window, msgspec.json.encode(kept))
-            discard(self._files, self._layout.inserts)  # the window holds them now
+            discard(self._files, self._layout.inserts)  # the saved view holds them now
         except StoreError:
-            # Without it a new process shows the host's history again and compacts it anew; nothing is lost.
+            # Without it a new process shows the host's history and compacts it again; nothing is lost.
             self._saved = []
 
     def mend(self, mended: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
-        """Show what `mended` makes of the messages, where it makes something else of them."""
+        """Replace the shown messages by `repair(messages)`, if that changes any of them."""
         now = self._window.messages
         new = mended(now)
         if len(new) != len(now) or any(one is not other for one, other in zip(now, new, strict=True)):
             self._show(new)
 
     def insert(self, message: Message, *, before: Message | None = None) -> None:
-        """Show a message of ours with this request and every later one: after what is shown now, or right before this new message of the host's where it
-        can stand there. Costs the same however long the window is.
+        """Show one of memorist's messages in this request and all later ones.
+
+        It goes after all that is shown, or right before the new host message `before` where it can
+        stand there. Constant time, however long the view is.
         """
         last = None if before is None else self._window.put_before(message, before)
         if last is None:
@@ -160,8 +189,11 @@ class View:
             self._files.append(self._layout.inserts, line)
 
     def insert_first(self, message: Message) -> None:
-        """Show a message of ours before all others but the host's instructions, which many providers want first; for a window that no request has shown
-        yet, or that was just made anew.
+        """Show one of memorist's messages before all others except the host's instructions, which
+        many providers require first.
+
+        Only for a view that no request has shown yet, or that was just compacted: elsewhere it
+        would break the provider's cache.
         """
         order = self._window.messages
         at = next((index for index, each in enumerate(order) if each.role not in ("system", "developer")), len(order))
@@ -169,27 +201,32 @@ class View:
 
     @property
     def begun(self) -> bool:
-        """Whether the model has spoken in what is shown."""
+        """Whether the view holds a message of the model."""
         return any(message.origin is Origin.MODEL for message in self._window.messages)
 
     @property
     def newest(self) -> Message | None:
-        """The last message that is shown."""
+        """The last message in the view."""
         return self._window.last
 
     @property
     def open_for_more(self) -> bool:
-        """Whether something may be shown at the end: not after words of the model, which the host wants continued."""
+        """Whether a message may be added at the end: not after a message of the model, which the
+        host wants continued.
+        """
         last = self._window.last
         return last is not None and last.role != "assistant"
 
     def body(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
-        """The request to send: the very same object where nothing is to be changed. With `marks` it gets cache breakpoints where the host set none."""
+        """Return the request to send; the same object when nothing changes.
+
+        With `marks`, cache breakpoints are set unless the host sets its own.
+        """
         if self._window.changed:
             body = {**request, key: self._window.items()}
-            body = self._marked(body, lambda items: items) if marks else body  # the list is our own already
+            body = self._marked(body, lambda items: items) if marks else body  # the list is our own
         elif marks:
-            # The host's entries may be objects of an SDK; the history has them as they are sent.
+            # The host's entries may be SDK objects; the history holds them as plain JSON.
             body = self._marked({**request, key: self._history.entries}, lambda _: self._history.taken_spare())
             if body.get(key) is self._history.entries:
                 body[key] = self._history.taken_spare()
@@ -199,7 +236,10 @@ class View:
         return body
 
     def _marked(self, body: JsonObject, copied: Callable[[list[Any]], list[Any]]) -> JsonObject:
-        """Breakpoints for a host that sets none. One that does knows its own ways, and is left alone from then on."""
+        """Set cache breakpoints.
+
+        As soon as the host sets one itself, memorist sets none in this session.
+        """
         start = max(0, self._same - WINDOW) if self._window.changed else self._history.unchanged
         if not self._host_marks and (body.get("cache_control") or host_marks(body, start)):
             self._host_marks = True
@@ -211,7 +251,7 @@ class View:
         return marked
 
     def make_ready(self) -> None:
-        """What the next request will need anyway, done while the host waits for its model."""
+        """Do work for the next request in advance, while the host waits for its model."""
         if len(self._history.entries) >= LONG:
             self._window.make_spare() if self._window.changed else self._history.make_spare()
 
@@ -220,7 +260,9 @@ class View:
         return self._window.items() if self._window.changed else self._history.items
 
     def fetch(self, wanted: str) -> str | None:
-        """The whole text of a message or tool result that is no longer shown in full, by its id; None when the session has none of that id."""
+        """Return the full text of a message or tool result that is no longer shown in full; None
+        when the session has none with this id.
+        """
         path = self._layout.transcript
         if not path.exists():
             return None
@@ -244,11 +286,13 @@ class View:
         return found
 
     def own(self, start: str) -> list[str]:
-        """Texts of the messages that are shown whose ids begin so."""
+        """Texts of the shown messages whose ids start with `id_prefix`."""
         return [message.text for message in self._window.messages if message.id.startswith(start)]
 
     def _put_back(self) -> None:
-        """Show again, where it stood, what a former process had shown beside the host's messages."""
+        """Show again, in its old position, what a former process had inserted between the host's
+        messages.
+        """
         inserted, self._inserted = self._inserted, []
         if not inserted:
             return
@@ -256,7 +300,7 @@ class View:
         last = {message.id: index for index, message in enumerate(shown)}
         there = {
             (message.id, message.text) for message in shown
-        }  # the window was saved with them, and the process killed before it said so
+        }  # the view was saved with them, and the process killed before it deleted the inserts
         after: dict[int, list[Message]] = {}
         for each in inserted:
             at = last.get(each.after)
@@ -267,7 +311,9 @@ class View:
             self._show([one for index, message in enumerate(shown) for one in (message, *after.get(index, ()))])
 
     def _take_up(self, entries: Sequence[Entry]) -> None:
-        """Show what the last process had shown, where the host's history still holds it, and then what came after."""
+        """Show what the former process had shown, if the host's history still holds it, and then
+        what came after.
+        """
         saved, self._saved = self._saved, []
         if not saved:
             return

@@ -1,7 +1,8 @@
-"""What the model is shown of a conversation: the host's own entries, or what compaction made of them. Pure.
+"""The entries that the model is shown: the host's own, or what compaction made of them. Pure.
 
-As long as nothing was made smaller the host's request goes out as it is. After a change the window holds the new history; entries that were kept
-are sent as the host wrote them, byte for byte, and only what we put in is written by us.
+Until something is compacted the host's request goes out unchanged. After that the view holds the
+new history; entries that were kept are sent byte for byte as the host wrote them, and only
+memorist's own entries are encoded here. That keeps the prefix stable for the provider's cache.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from memorist.formats.codec import Codec
 
 
 class Shown(Struct, frozen=True):
-    """One entry of the window: a host's entry by its index, or one of ours with its wire form."""
+    """One entry of the view: an entry of the host, by its index, or one of memorist's, with its
+    wire items.
+    """
 
     messages: tuple[Message, ...]
     index: int | None
@@ -26,14 +29,16 @@ class Shown(Struct, frozen=True):
 
 
 class TakenBack(Struct, frozen=True):
-    """Turns that the user took back: the index of the host's entry from which on the history is another, and the messages that are gone."""
+    """Turns that the user rolled back: the index of the first host entry that differs, and the
+    messages that are gone.
+    """
 
     at: int
     messages: tuple[Message, ...]
 
     @property
     def turns(self) -> int:
-        """How many turns are gone."""
+        """Number of turns that are gone."""
         return sum(map(is_turn, self.messages))
 
 
@@ -45,40 +50,49 @@ class Window:
         self._history = history
         self._shown: list[Shown] = []
         self._lead: Shown | None = None
-        """What stands before the conversation: an entry without messages, since it is no part of it."""
+        """The preamble before the conversation.
+
+        It has no messages, since it is not part of the conversation.
+        """
         self._items: list[Any] = []
-        """What was sent of the first `_sent` entries of `_shown`, so that the next request costs time in what is new only."""
+        """Wire items that were sent for the first `_sent_count` entries, so that a request costs
+        time in its new entries only.
+        """
         self._sent = 0
         self._spare: list[Any] | None = None
         self.changed = False
-        """Whether the window differs from the host's history."""
+        """Whether the view differs from the host's history."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages of the window, in order."""
+        """The messages in the view, in order."""
         return tuple(message for shown in self._shown for message in shown.messages)
 
     def of_host(self) -> frozenset[int]:
-        """Which message objects, by `id`, come from the host's own entries: only those can be found again in its history."""
+        """The `id()` of each message object that comes from the host's own entries: only those can
+        be found again in its history.
+        """
         return frozenset(id(message) for shown in self._shown if shown.index is not None for message in shown.messages)
 
     @property
     def first(self) -> Message | None:
-        """The first message that is shown."""
+        """The first message in the view."""
         return next((message for shown in self._shown for message in shown.messages), None)
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Add what came with a request."""
+        """Append the entries of a new request."""
         self._shown += [Shown(entry.messages, entry.index) for entry in entries]
 
     def restart(self, entries: Sequence[Entry]) -> None:
-        """The host rewrote its history: its own entries are the window again."""
+        """Show the host's own entries again, after the host rewrote its history."""
         self._put([Shown(entry.messages, entry.index) for entry in entries])
         self.changed = self._lead is not None
 
     def lead(self, messages: Sequence[Message]) -> None:
-        """Show these messages before the conversation, behind the host's own instructions, from the next request on. Neither a compaction nor a host that
-        rewrites its history touches them.
+        """Show these messages before the conversation, after the host's own instructions, from the
+        next request on.
+
+        Neither a compaction nor a rewritten history changes them.
         """
         shown = [each for each in self._shown if each is not self._lead]
         self._lead = Shown((), None, tuple(self._codec.encode_messages(messages)))
@@ -86,9 +100,11 @@ class Window:
         self.changed = True
 
     def taken_back(self, entries: Sequence[Entry]) -> TakenBack | None:
-        """Whether a history that the host rewrote is the old one up to the beginning of a turn, with new words of the person or nothing after it.
+        """Detect a rollback: the rewritten history equals the old one up to the start of a turn,
+        followed by new user messages or nothing.
 
-        None for every other rewriting. Entries that a compaction had taken out of the window are not compared.
+        None for every other rewriting. Entries that a compaction removed from the view are not
+        compared.
         """
         hosts = [shown for shown in self._shown if shown.index is not None]
         for place, shown in enumerate(hosts):
@@ -102,7 +118,9 @@ class Window:
         return None
 
     def cut_back(self, at: int) -> None:
-        """Show only what stands before the host's entry of this index, and before what was told with it; what came with an entry that stays, stays."""
+        """Keep only the entries before the host's entry of this index, and before the world changes
+        that were inserted for it. What was inserted for an entry that stays, stays.
+        """
         end = next((place for place, shown in enumerate(self._shown) if shown.index is not None and shown.index >= at), len(self._shown))
         gone = tuple(f"{WORLD_CHANGE}{each.id}" for shown in self._shown[end : end + 1] for each in shown.messages)
         while end and self._shown[end - 1].index is None and any(each.id.startswith(gone) for each in self._shown[end - 1].messages):
@@ -115,13 +133,15 @@ class Window:
             shown.insert(next((at for at, each in enumerate(shown) if not _instructs(each)), len(shown)), self._lead)
 
     def append(self, message: Message) -> None:
-        """Show a message of ours after all that is shown now."""
+        """Show one of memorist's messages after all others."""
         self._shown.append(self._ours(message))
 
     def put_before(self, message: Message, other: Message) -> Message | None:
-        """Show a message of ours right before the host's entry with the other one, and give the message that stands before it.
+        """Insert one of memorist's messages right before the host's entry that holds `other`, and
+        return the message before it.
 
-        None, and nothing is shown, where that entry was sent already, the model has answered it, or a call would be parted from its results.
+        Returns None and inserts nothing when that entry was already sent, when the model has
+        answered it, or when a call would be separated from its results.
         """
         at = len(self._shown)
         while at > self._sent:
@@ -146,13 +166,14 @@ class Window:
 
     @property
     def last(self) -> Message | None:
-        """The last message that is shown."""
+        """The last message in the view."""
         return self._before(len(self._shown))
 
     def rewrite(self, messages: Sequence[Message]) -> int:
-        """Show these messages instead. Those that are in the window already, the very same objects, keep their wire form.
+        """Replace the view by these messages. Message objects that are already in the view keep
+        their wire form.
 
-        Gives the number of entries at the start of the history that stay as they were.
+        Returns the number of wire items at the start of the history that stay unchanged.
         """
         known = {id(shown.messages[0]): shown for shown in self._shown if shown.messages}
         new: list[Shown] = []
@@ -177,11 +198,11 @@ class Window:
         return same
 
     def make_spare(self) -> None:
-        """Copy the list for the next request ahead of it, as `HostHistory.make_spare` does."""
+        """Copy the list of items ahead of the next request, as `HostHistory.prepare_copy` does."""
         self._spare = list(self._items)
 
     def items(self) -> list[Any]:
-        """The history of the request that shows this window: a list that is the caller's own."""
+        """The history of the request for this view; the list is the caller's own."""
         since = self._unsettled()
         size = sum(len(shown.items) if shown.index is None else 1 for shown in self._shown[since : self._sent])
         same = len(self._items) - size
@@ -199,7 +220,9 @@ class Window:
         return spare
 
     def _unsettled(self) -> int:
-        """Place of the first entry that may not be as it was sent: the host may have changed its cache marks in the newest of its own."""
+        """Index of the first entry that may differ from what was sent: a host may have moved its
+        cache marks within its newest entries.
+        """
         at, newest = self._sent, None
         while at > 0:
             index = self._shown[at - 1].index
@@ -215,5 +238,5 @@ def _ids(messages: Sequence[Message]) -> list[str]:
 
 
 def _instructs(shown: Shown) -> bool:
-    """Whether an entry is the host's own instructions, which many providers want first."""
+    """Whether an entry holds only the host's instructions, which many providers require first."""
     return bool(shown.messages) and all(message.role in ("system", "developer") for message in shown.messages)

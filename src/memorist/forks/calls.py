@@ -1,5 +1,5 @@
-"""What a tool call asks of the file system, whatever the host's name for the tool is. Values only; the paths are as the model wrote
-them.
+"""What a tool call asks of the file system, independent of the host's tool names. Values only;
+paths are as the model wrote them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from memorist.forks.patch import FilePatch
 
 
 class Replacement(Struct, frozen=True):
-    """Put `new` in the place of `old`. `old` must occur exactly once unless `every` is set; empty `old` means a file that is not there
-    yet.
+    """Replace `old` by `new`. `old` must occur exactly once unless `replace_all` is set; empty
+    `old` means that the file must not exist yet.
     """
 
     old: str
@@ -20,7 +20,7 @@ class Replacement(Struct, frozen=True):
 
 
 class ReadFile(Struct, frozen=True, kw_only=True, tag="read"):
-    """Show a file. `first` is the line to begin with, counted from 1; `lines` how many, None for the default."""
+    """Read a file. `first_line` counts from 1; `line_count` None means the default."""
 
     path: str
     first: int = 1
@@ -29,14 +29,14 @@ class ReadFile(Struct, frozen=True, kw_only=True, tag="read"):
 
 
 class EditFile(Struct, frozen=True, tag="edit"):
-    """Replace pieces of a file, in order, all or none."""
+    """Apply replacements to a file, in order, all or none."""
 
     path: str
     replacements: tuple[Replacement, ...]
 
 
 class InsertText(Struct, frozen=True, tag="insert"):
-    """Put `text` after line `line` (0 is the top of the file)."""
+    """Insert `text` after line `line` (0 is the top of the file)."""
 
     path: str
     line: int
@@ -44,7 +44,7 @@ class InsertText(Struct, frozen=True, tag="insert"):
 
 
 class WriteFile(Struct, frozen=True, tag="write"):
-    """Make the file, or replace all of it."""
+    """Create the file, or replace its whole content."""
 
     path: str
     text: str
@@ -62,7 +62,7 @@ class Search(Struct, frozen=True, kw_only=True, tag="search"):
 
 
 class ListFiles(Struct, frozen=True, kw_only=True, tag="list"):
-    """List files below a folder, by a glob."""
+    """List the files below a folder that match a glob."""
 
     pattern: str = "**/*"
     path: str | None = None
@@ -82,7 +82,7 @@ class ApplyPatch(Struct, frozen=True, tag="apply_patch"):
 
 
 class BadCall(Struct, frozen=True, tag="bad"):
-    """A tool that memorist knows, with an input it cannot use: `why` goes back to the model."""
+    """A known tool with invalid input: `why` goes back to the model."""
 
     name: str
     why: str

@@ -1,4 +1,4 @@
-"""What a file's text becomes by an edit, and how a file is shown: pure."""
+"""Edits of a file's text, and how a file is shown. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from memorist.forks.calls import InsertText, Replacement
 from memorist.forks.patch import Misfit
 
 DEFAULT_LINES = 2_000
-"""Lines shown of a file when the call names no number, as in the hosts' own reading tools."""
+"""Lines shown of a file when the call names no number, as in the hosts' own read tools."""
 LINE_CHARACTERS = 2_000
-"""Longer lines are cut in what is shown; an edit sees them whole."""
+"""Longer lines are cut when shown; an edit sees them whole."""
 
 
 def replace(text: str, replacements: Iterable[Replacement]) -> str | Misfit:
-    """The text after all replacements, in order; or why one of them cannot be made. In a file with Windows line ends, plain ones are taken
-    for those.
+    """Apply all replacements in order, or return why one of them does not apply.
+
+    In a file with CRLF line ends, plain LF in the old and new text stands for CRLF.
     """
     windows = "\r\n" in text
     for change in replacements:
@@ -38,7 +39,7 @@ def replace(text: str, replacements: Iterable[Replacement]) -> str | Misfit:
 
 
 def insert(text: str, change: InsertText) -> str | Misfit:
-    """The text with a piece put after a line; the piece becomes whole lines."""
+    """Insert a piece after a line; the piece becomes whole lines."""
     lines = text.splitlines(keepends=True)
     if not 0 <= change.line <= len(lines):
         return Misfit(f"The file has {len(lines)} lines: insert_line is between 0 and {len(lines)}.")
@@ -63,7 +64,9 @@ def _lines(text: str, piece: str) -> str:
 
 
 def show(text: str, *, first: int, lines: int | None, numbered: bool) -> str:
-    """The lines asked for, with their numbers (width 6, a tab) where wanted, and a remark when the file goes on."""
+    """Render the requested lines, with line numbers (width 6, then a tab) if `numbered`, and a
+    remark when the file continues.
+    """
     every = text.split("\n")
     if every and not every[-1]:
         every.pop()
@@ -79,9 +82,10 @@ def show(text: str, *, first: int, lines: int | None, numbered: bool) -> str:
 
 
 def glob_matches(pattern: str, relative: str) -> bool:
-    """Whether a path relative to the searched folder fits a glob: `*` and `?` inside a name, `**` for any folders, `{a,b}` for either.
+    """Whether a path relative to the searched folder matches a glob: `*` and `?` within a name,
+    `**` for any folders, `{a,b}` for alternatives.
 
-    A pattern without a slash fits names in any folder, as in the hosts' own tools.
+    A pattern without a slash matches names in any folder, as in the hosts' own tools.
     """
     names = relative.split("/")
     for plain in _alternatives(pattern):
@@ -92,7 +96,9 @@ def glob_matches(pattern: str, relative: str) -> bool:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """The patterns that the first pair of braces stands for; one pair is enough for the endings that models ask for."""
+    """Expand the first pair of braces; one pair is enough for the file extensions that models ask
+    for.
+    """
     found = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", pattern)
     if found is None:
         return [pattern]
@@ -100,7 +106,9 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _fits(parts: list[str], names: list[str]) -> bool:
-    """Whether the pattern's parts fit the names: for each part, the set of name counts that the parts so far can have used."""
+    """Whether the pattern's parts match the names: tracks, part by part, the set of name counts
+    that may have been consumed.
+    """
     used = {0}
     for part in parts:
         if part == "**":

@@ -1,4 +1,6 @@
-"""Whether a fork may run, and with which limits: the port behind which all background work of a home is counted together (SG-1)."""
+"""Whether a fork may run, and with which limits: the interface through which all background work of
+a home is counted together (SG-1).
+"""
 
 from __future__ import annotations
 
@@ -10,34 +12,37 @@ from memorist.forks.spec import ForkLimits, ForkSpec
 
 
 class Grant(Struct, frozen=True):
-    """The fork may run, within these limits: its own, or less where less is left."""
+    """The fork may run within these limits: its own, or less when less of the budget is left."""
 
     limits: ForkLimits
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """The fork may not run now; the structural way takes over."""
+    """The fork may not run now; the caller falls back to its structural method."""
 
     why: str
-    """In one sentence, for the person who reads the receipt."""
+    """The reason in one sentence, for the user who reads the receipt."""
     until: float | None = None
-    """When it may run again, in seconds since the epoch; None where only a person can change that."""
+    """When it may run again, in seconds since the epoch; None when only the user can change that.
+    """
     news: bool = True
-    """Nobody was told of this reason yet: it is worth a receipt."""
+    """Whether this reason was not reported before: only then a receipt is recorded."""
 
 
 class Governor(Protocol):
-    """Asked before each fork. What a fork used reaches the same books with its receipt."""
+    """Asked before each fork. What a fork used is counted when its receipt is recorded."""
 
     def ask(self, spec: ForkSpec, model: str) -> Grant | Refusal:
-        """Whether this fork of the model of that name may run. What it may use at most is reserved until its receipt is kept."""
+        """Whether this fork may run on the named model. Its maximum use is reserved until its
+        receipt is recorded.
+        """
         ...
 
 
 class Ungoverned:
-    """Lets everything run: for a single command that a person waits for."""
+    """Admits every fork: for a single command that the user waits for."""
 
     def ask(self, spec: ForkSpec, model: str) -> Grant | Refusal:
-        """Yes, with its own limits."""
+        """Grant the fork its own limits."""
         del model
         return Grant(spec.limits)

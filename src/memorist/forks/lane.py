@@ -1,4 +1,4 @@
-"""One background job at a time; of those that wait, only the newest (FK-5)."""
+"""A queue that runs one background task at a time and keeps only the newest waiting one (FK-5)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from memorist.forks.spec import Outcome
 from memorist.ports import Clock
 
 STEP_SECONDS = 1.0
-"""How often a wait looks at the clock; the end of the job is noticed at once."""
+"""How often a wait checks the clock; the end of the task itself is noticed at once."""
 CANCEL_SECONDS = 5.0
-"""How long a cancelled job may take to clean up before it is left behind."""
+"""How long a cancelled task may take to clean up before it is abandoned."""
 
 Job = Callable[[], Awaitable[object]]
 Dropped = Callable[[Outcome], None]
 
 
 class Lane:
-    """The jobs of one label. It owns its one task; `drain` bounds it.
+    """The background tasks of one label. It owns a single asyncio task; `drain` waits for it.
 
-    `failed` is told the error of a job that raised one; without it the event loop's exception hook is. Jobs are offered from the loop that
-    runs them.
+    `on_error` receives the exception of a task that fails; without it the event loop's exception
+    handler does. Submit from the event loop that runs the tasks.
     """
 
     def __init__(self, clock: Clock, *, failed: Callable[[BaseException], None] | None = None) -> None:
@@ -33,18 +33,19 @@ class Lane:
 
     @property
     def running_since(self) -> float | None:
-        """When the running job began, by the clock's `monotonic`; None when nothing runs."""
+        """When the running task began, by the clock's `monotonic`; None when none runs."""
         return self._since
 
     @property
     def busy(self) -> bool:
-        """Whether a job runs or waits."""
+        """Whether a task runs or waits."""
         return self._task is not None
 
     def offer(self, job: Job, *, dropped: Dropped | None = None) -> None:
-        """Run the job now, or after the running one; it takes the place of one that waits already.
+        """Run the task now, or after the running one; it replaces one that already waits.
 
-        `dropped` is called when the job will never run: `REPLACED` by a newer one, or `CANCELLED` by `drain`.
+        `on_dropped` is called when the task will never run: with `REPLACED` by a newer one, or
+        `CANCELLED` by `drain`.
         """
         if self._task is None:
             self._start(job)
@@ -53,15 +54,15 @@ class Lane:
         self._waiting = (job, dropped)
 
     async def wait(self, limit: float) -> bool:
-        """Wait for the running job, at most `limit` seconds; True when nothing that ran at the call runs any more. The job is not
-        touched.
+        """Wait for the running task, at most `limit` seconds, without cancelling it. True when what
+        ran at the time of the call has ended.
         """
         task = self._task
         return task is None or await self._until_done(task, limit)
 
     async def drain(self, limit: float) -> bool:
-        """Wait for the running job and the one after it, at most `limit` seconds in all; then cancel. True when nothing had to be
-        cancelled.
+        """Wait for the running task and the one after it, at most `limit` seconds in all; then
+        cancel. True when nothing had to be cancelled.
         """
         start = self._clock.monotonic()
         while (task := self._task) is not None:
@@ -76,6 +77,7 @@ class Lane:
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[object]) -> None:
+        # The waiting task starts before an error is reported: a failing callback must not lose it.
         self._task = self._since = None
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
@@ -94,7 +96,7 @@ class Lane:
             waiting[1](outcome)
 
     async def _until_done(self, task: asyncio.Task[object], limit: float) -> bool:
-        """Whether the task ended within `limit` seconds of the lane's clock."""
+        """Whether the task ended within `limit` seconds of the queue's clock."""
         left = limit
         while not task.done():
             if left <= 0:
@@ -106,7 +108,7 @@ class Lane:
             finally:
                 pause.cancel()
             left -= step
-        await asyncio.sleep(0)  # lets the end be noted before the caller looks
+        await asyncio.sleep(0)  # lets the done callback run before the caller continues
         return True
 
     async def _cancel(self) -> None:

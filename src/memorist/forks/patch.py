@@ -1,11 +1,15 @@
-"""The patch language of Codex's `apply_patch`: read it, and work out what a file becomes. Pure.
+"""Codex's `apply_patch` format: parsing, and computing the changed file. Pure.
 
-    *** Begin Patch *** Update File: PATH          then hunks: `@@` with an optional line to look for, then lines that begin with a blank
-    (stay), `-` (go), `+` (come) *** Add File: PATH             then lines that begin with `+` *** Delete File: PATH          and `*** Move
-    to: PATH` after an update: read, so that they can be denied by name *** End Patch
+    *** Begin Patch
+    *** Update File: PATH     then hunks: `@@` with an optional line to search for, then lines
+                              beginning with a blank (kept), `-` (removed) or `+` (added)
+    *** Add File: PATH        then lines beginning with `+`
+    *** Delete File: PATH     parsed, so that it can be denied by name,
+    *** Move to: PATH         and so is this line after an update
+    *** End Patch
 
-Stricter than Codex in one point: lines are compared exactly, and a hunk without an `@@` line must fit in one place only. A memory is never
-changed by a guess.
+Stricter than Codex in one point: lines are compared exactly, and a hunk without an `@@` line must
+fit in exactly one place. A memory is never changed by a guess.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ _END_OF_FILE = "*** End of File"
 
 
 class Hunk(Struct, frozen=True):
-    """Lines that stand together: `old` as they are, `new` as they shall be; `after` is a line that stands somewhere before them."""
+    """Consecutive lines: `old` as they are, `new` as they become; `after` is a line that must stand
+    somewhere before them.
+    """
 
     old: tuple[str, ...]
     new: tuple[str, ...]
@@ -27,7 +33,7 @@ class Hunk(Struct, frozen=True):
 
 
 class UpdateText(Struct, frozen=True, tag="update"):
-    """Change a file. `move_to` is the path that it shall have afterwards."""
+    """Change a file. `move_to` is its new path, if it is moved."""
 
     path: str
     hunks: tuple[Hunk, ...]
@@ -35,14 +41,14 @@ class UpdateText(Struct, frozen=True, tag="update"):
 
 
 class AddText(Struct, frozen=True, tag="add"):
-    """Make a file."""
+    """Create a file."""
 
     path: str
     text: str
 
 
 class DeleteText(Struct, frozen=True, tag="delete"):
-    """Remove a file."""
+    """Delete a file."""
 
     path: str
 
@@ -51,13 +57,13 @@ FilePatch = UpdateText | AddText | DeleteText
 
 
 class Misfit(Struct, frozen=True):
-    """Why a patch or an edit cannot be taken, in one sentence for the model."""
+    """Why a patch or an edit cannot be applied, in one sentence for the model."""
 
     why: str
 
 
 def read_patch(text: str) -> tuple[FilePatch, ...] | Misfit:
-    """Parse the whole patch, or say what is wrong with it."""
+    """Parse a whole patch, or return what is wrong with it."""
     lines = text.strip("\n").split("\n")
     if lines[0].strip() != _BEGIN or lines[-1].strip() != _END:
         return Misfit(f"A patch begins with the line `{_BEGIN}` and ends with the line `{_END}`.")
@@ -132,7 +138,9 @@ def _hunk(after: str, lines: list[str]) -> Hunk | Misfit:
 
 
 def apply_hunks(text: str, hunks: tuple[Hunk, ...]) -> str | Misfit:
-    """The file's text after the hunks, in order; or why one of them does not fit. The file keeps its kind of line end."""
+    """The file's text after the hunks, applied in order; or why one of them does not fit. The
+    file's line ends are kept.
+    """
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.replace("\r\n", "\n").split("\n")
     ends_with_newline = lines[-1] == ""

@@ -1,9 +1,11 @@
-"""May a fork do this? A predicate per call, decided from facts that were looked up before: pure (FK-3, FK-4).
+"""Whether a fork may make a call: a predicate per request, decided from facts that were looked up
+before. Pure (FK-3, FK-4).
 
-A path is judged where it really leads: the caller resolves links and `..` first. Two paths are the same only when they are equal letter by
-letter; a name that differs in case or Unicode form is therefore another file, or, on a file system that does not tell them apart, denied.
-That is the safe side on every system. Names that a person or another system would read as a different path than this one are refused before
-they are resolved.
+A path is judged by where it really leads: the caller resolves links and `..` first. Two paths are
+the same only when they are equal character by character; a name that differs in case or Unicode
+form is therefore another file, or, on a file system that does not distinguish them, denied. That is
+the safe choice on every system. Names that the user or another system would read as a different
+path are refused before they are resolved.
 """
 
 from __future__ import annotations
@@ -18,22 +20,26 @@ from memorist.forks.shell import Refused, judge
 from memorist.forks.spec import EditOnly, FolderAccess, NoTools, Permission
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode categories: control, format (zero width, direction), surrogate, line and paragraph separator."""
+"""Unicode categories: control, format (zero width, direction), surrogate, line and paragraph
+separator.
+"""
 _form = unicodedata.normalize
 
 
 class Kind(StrEnum):
-    """What is at a path after links."""
+    """What is at a path after links are resolved."""
 
     FILE = "file"
     FOLDER = "folder"
     MISSING = "missing"
     OTHER = "other"
-    """A device, a pipe, a socket: reading it may never end."""
+    """A device, pipe or socket: reading it may never end."""
 
 
 class Place(Struct, frozen=True):
-    """A path as asked for, and where it leads: real path after links and `..`, what is there, and how many names the file has."""
+    """A path as requested and as resolved: the real path after links and `..`, what is there, and
+    how many hard links the file has.
+    """
 
     asked: str
     path: Path
@@ -42,39 +48,39 @@ class Place(Struct, frozen=True):
 
 
 class Lost(Struct, frozen=True):
-    """A path that leads nowhere usable, and why."""
+    """A path that cannot be used, and why."""
 
     asked: str
     why: str
 
 
 class ReadAsk(Struct, frozen=True, tag="read"):
-    """To read a file, or search or list a folder."""
+    """Read a file, or search or list a folder."""
 
     place: Place | Lost
 
 
 class ChangeAsk(Struct, frozen=True, tag="change"):
-    """To change a file. `whole` says that all of it is replaced, whatever it holds."""
+    """Change a file. `whole` means that its whole content is replaced, whatever it holds."""
 
     place: Place | Lost
     whole: bool
 
 
 class RemoveAsk(Struct, frozen=True, tag="remove"):
-    """To delete or move a file."""
+    """Delete or move a file."""
 
     asked: str
 
 
 class ShellAsk(Struct, frozen=True, tag="shell"):
-    """To run a command line."""
+    """Run a command line."""
 
     command: str
 
 
 class OtherAsk(Struct, frozen=True, tag="other"):
-    """To use a tool that forks do not have."""
+    """Use a tool that forks do not have."""
 
     name: str
 
@@ -83,16 +89,17 @@ Ask = ReadAsk | ChangeAsk | RemoveAsk | ShellAsk | OtherAsk
 
 
 class Denied(Struct, frozen=True):
-    """No, and the reason, which the model reads."""
+    """The request is denied; the model reads the reason."""
 
     reason: str
 
 
 def decide(permission: Permission, ask: Ask) -> Denied | None:
-    """None when the fork may do it, else the reason why not.
+    """Return None when the fork may make the call, otherwise the denial.
 
-    The permission's own path must be a real one: the folder resolved, or, for `EditOnly`, the folder of the file resolved and the file's
-    name after it (so that a link in the file's place does not move the permission elsewhere).
+    The permission's own path must be resolved: the folder, or, for `SingleFileEdit`, the file's
+    resolved folder with the file's name after it (so that a link in the file's place does not move
+    the permission elsewhere).
     """
     match permission:
         case EditOnly():
@@ -182,21 +189,25 @@ def _called(ask: Ask) -> str:
 
 
 def same_name(left: str, right: str) -> bool:
-    """Whether a file system that ignores case and Unicode form could take the two for the same name."""
+    """Whether a file system that ignores case and Unicode form could treat the two names as the
+    same.
+    """
     return _form("NFKC", left).casefold() == _form("NFKC", right).casefold()
 
 
 def unseen(name: str) -> bool:
-    """Whether a name holds a control character, a line break or a sign that cannot be seen."""
+    """Whether a name holds a control character, a line break or an invisible character."""
     return not (name.isascii() and name.isprintable()) and any(unicodedata.category(letter) in _UNSEEN for letter in name)
 
 
 def path_problem(asked: str) -> str | None:
-    """Why a path is refused from its text alone, in one sentence for the model; None when it may be resolved.
+    """Why a path is refused from its text alone, in one sentence for the model; None when it may be
+    resolved.
 
-    Refused are: nothing, null and control characters, characters that cannot be seen or turn the reading direction, `~` (it is not expanded
-    here), backslashes (a separator elsewhere), names that end in a dot or blank (the same as without, elsewhere), and characters that only
-    look like plain ones (a full-width `．．／` becomes `../` in the compatibility form).
+    Refused are: empty paths, null and control characters, characters that are invisible or change
+    the writing direction, `~` (not expanded here), backslashes (a separator elsewhere), names that
+    end in a dot or blank (equal to the name without them elsewhere), and characters that only look
+    like plain ones (a full-width `．．／` becomes `../` in the compatibility form).
     """
     checks = (
         (not asked.strip(), "The path is empty."),

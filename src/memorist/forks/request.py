@@ -1,4 +1,6 @@
-"""What a fork sends: the parent's last request with the reply and one user message after it, or a fresh request with a digest. Pure."""
+"""The requests of a fork: the parent's last request extended by its reply and one user message, or
+a fresh request with a summary of the history. Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,13 @@ from memorist.formats.codec import Codec
 from memorist.formats.wire import is_custom
 
 MARK = "<memorist-fork "
-"""How the boundaries begin; by it a fork's own history is known, so that a fork of it is refused (FK-2)."""
+"""Start of the boundary text; it identifies a fork's own history, so that a fork of a fork is
+refused (FK-2).
+"""
 
 
 class ForkTexts(Struct, frozen=True, kw_only=True):
-    """The prompts a fork is told by (`prompts/forks`)."""
+    """The prompts of forks (`prompts/forks`)."""
 
     boundaries: str
     placeholder: str
@@ -32,20 +36,24 @@ class ForkTexts(Struct, frozen=True, kw_only=True):
 
 
 def model_id(name: str) -> str:
-    """The model's name in a request body, from the string it was chosen by: `anthropic:NAME@ADDRESS` gives NAME."""
+    """The model's name in a request body, from the string it was chosen by:
+    `anthropic:NAME@ADDRESS` gives NAME.
+    """
     return (name.partition(":")[2] or name).partition("@")[0]
 
 
 def shares_prefix(name: str, wire_format: str, parent: ParentCall) -> bool:
-    """Whether a model (its name and wire format) is the one that the parent's request went to, so that its cache holds the prefix
-    (FK-7).
+    """Whether a model (its name and wire format) is the one the parent's request went to, so that
+    its cache holds the prefix (FK-7).
     """
     wanted = parent.request.body.get("model")
     return wire_format == parent.request.format and wanted in (None, "", model_id(name))
 
 
 def is_fork(codec: Codec, body: JsonObject) -> bool:
-    """Whether the request is already one of a fork: a user's text in its history begins with the boundaries."""
+    """Whether the request already belongs to a fork: a user text in its history begins with the
+    boundary text.
+    """
     history = body.get(codec.history_key())
     if not isinstance(history, list):
         return False
@@ -62,7 +70,9 @@ def _begins(message: Message) -> bool:
 
 
 def choose_way(spec: ForkSpec, codec: Codec) -> EditWay:
-    """The way that `AUTO` stands for. A fork of a parent uses the parent's tools where they can edit; one with a digest has no tools."""
+    """Resolve `AUTO`: a fork of a parent uses the parent's tools when they can edit; one without a
+    parent has no tools.
+    """
     if spec.edits is not EditWay.AUTO:
         return spec.edits
     if spec.parent is None:
@@ -71,7 +81,9 @@ def choose_way(spec: ForkSpec, codec: Codec) -> EditWay:
 
 
 def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:
-    """Names of the tools of a request: of the body, and of the items that bring tools inside the history (Codex, clients.md 1)."""
+    """Names of the tools of a request: those of the body, and those of history items that add tools
+    (Codex, clients.md 1).
+    """
     shell = {**body, codec.history_key(): []}
     yield from (tool.name for tool in codec.decode_request(shell).tools)
     history = body.get(codec.history_key())
@@ -82,7 +94,9 @@ def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:
 
 
 def how_to_edit(way: EditWay, texts: ForkTexts) -> str:
-    """The part of the instruction that tells how files are changed; empty where none are."""
+    """The part of the instruction that explains how to change files; empty when the fork changes
+    none.
+    """
     match way:
         case EditWay.TEXT:
             return texts.text_edits.strip()
@@ -105,20 +119,27 @@ def _boundaries(spec: ForkSpec, texts: ForkTexts) -> str:
 
 
 def first_body(spec: ForkSpec, way: EditWay, texts: ForkTexts, *, codec: Codec, model: str) -> JsonObject:
-    """The first request. Of a parent's: its bytes as they are, the reply, then one user message with a constant result for every call that
-    is still open, the boundaries and the task; without a cache mark of its own (FK-1). `model` is the id for a fresh request.
+    """Build the first request. `model` is the model id for a fresh request.
+
+    With a parent: its request byte for byte, its reply, then one user message with a constant
+    placeholder result for every open tool call, the boundary text and the task, without a cache
+    mark of its own (FK-1).
     """
     if spec.parent is None:
         schema = JSON_SCHEMA if way is EditWay.JSON else spec.schema if way is EditWay.ANSWER else None
         text = "\n\n".join(part for part in ((spec.digest or "").strip(), _task(spec, way, texts)) if part)
         return codec.new_body(model, system=_boundaries(spec, texts), text=text, max_output=spec.limits.output, schema=schema)
+    # Everything of the parent's request stays byte for byte, and the placeholder results are constant:
+    # only then does the provider's cache serve the prefix.
     text = f"{_boundaries(spec, texts)}\n\n{_task(spec, way, texts)}"
     results = open_results(codec, spec.parent.reply, texts.placeholder.strip())
     return codec.extend(spec.parent.request.body, spec.parent.reply, codec.user_text(text, results))
 
 
 def open_results(codec: Codec, reply: JsonObject | None, text: str) -> list[Message]:
-    """One constant answer for each call that the reply leaves open. Raises FormatError."""
+    """One constant placeholder result for each tool call that the reply leaves open. Raises
+    FormatError.
+    """
     if reply is None:
         return []
     messages = codec.decode_reply(reply).messages

@@ -1,4 +1,4 @@
-"""A fork at work: requests, calls, limits, and the receipt that is left in every case."""
+"""Running a fork: requests, tool calls, limits, and the receipt that every run leaves."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from memorist.ports import Clock, Files, Model, Reply, Request
 from memorist.prompts.load import load
 
 _inside: ContextVar[str] = ContextVar("memorist_fork", default="")
-"""The label of the fork that the present task belongs to; a task started by it inherits it."""
+"""Label of the fork that the current task belongs to; child tasks inherit it."""
 
 
 @cache
 def fork_texts() -> ForkTexts:
-    """The prompts of forks, as they ship."""
+    """Load the prompts of forks that ship with memorist."""
     return ForkTexts(**{name: load(f"forks/{name}") for name in ForkTexts.__struct_fields__})
 
 
@@ -44,11 +44,12 @@ async def run_fork(
     cost: Callable[[Usage], float | None] | None = None,
     record: Callable[[Receipt], object] | None = None,
 ) -> Receipt:
-    """Run the fork to its end and return the receipt; `record` gets it too, and gets it also when the run is cancelled or fails by a
-    defect.
+    """Run the fork to its end and return the receipt.
 
-    What goes wrong on the way (the model fails, a limit is reached, no edit fits) is an outcome, not an exception. Cancelling the task
-    cancels the model call or the command that runs, and passes through. `cost` prices a reply, in US dollars, where the model did not.
+    `record` receives the receipt too, even when the run is cancelled or fails because of a bug.
+    Expected failures (a model error, a limit, an edit that does not apply) are outcomes, not
+    exceptions. Cancelling the task cancels the model call or command in progress and propagates.
+    `cost` prices a reply in US dollars when the model did not.
     """
     fork = _Fork(spec, model, files, clock, price=cost)
     nested = bool(_inside.get())
@@ -69,7 +70,9 @@ async def run_fork(
 
 
 class _Turn(Struct, frozen=True, kw_only=True):
-    """What came of one reply: answers for the wire, what could not be edited, and a key for each call with its answer."""
+    """The result of one reply: tool results for the wire, edits that failed, and a key for each
+    call with its result.
+    """
 
     answers: tuple[Message, ...] = ()
     failures: tuple[str, ...] = ()
@@ -79,12 +82,12 @@ class _Turn(Struct, frozen=True, kw_only=True):
 
     @property
     def final(self) -> bool:
-        """Whether the model has nothing more to hear."""
+        """Whether nothing has to be sent back to the model."""
         return not self.answers and not self.failures
 
 
 class _Fork:
-    """One run: what it has used up, and its hands."""
+    """The state of one run: what it has used so far, and its tool executor."""
 
     def __init__(self, spec: ForkSpec, model: Model, files: Files, clock: Clock, *, price: Callable[[Usage], float | None] | None) -> None:
         self._spec = spec
@@ -103,7 +106,7 @@ class _Fork:
         self.said = "It ended by a defect of memorist."
 
     def receipt(self, outcome: Outcome) -> Receipt:
-        """What the run did, up to now."""
+        """The receipt of the run so far."""
         return Receipt(
             label=self._spec.label,
             why=self._spec.why,
@@ -122,7 +125,7 @@ class _Fork:
         )
 
     async def run(self, *, nested: bool) -> Outcome:
-        """The run to its end. Every expected way to end is an outcome."""
+        """Run to the end. Every expected way to end is an outcome."""
         spec = self._spec
         if spec.parent is not None and not shares_prefix(self._model.name, self._model.format, spec.parent):
             if spec.digest is None:
@@ -149,7 +152,7 @@ class _Fork:
         return self._clock.monotonic() - self._start
 
     async def _converse(self, spec: ForkSpec, hands: Hands) -> Outcome | None:
-        """Requests and answers until the model is done (None) or must be stopped."""
+        """Send requests and tool results until the model is done (None) or must be stopped."""
         wire = codec(self._model.format)
         texts = fork_texts()
         way = choose_way(spec, wire)
@@ -173,7 +176,7 @@ class _Fork:
             body = wire.extend(body, reply.body, tail)
 
     def _used_up(self, spec: ForkSpec) -> str:
-        """Which limit forbids another request; empty when none does."""
+        """The message of the first limit that forbids another request; empty when none does."""
         limits = spec.limits
         checks = (
             (self._turns >= limits.turns, f"Its {limits.turns} turns were used up before it was done."),
@@ -191,7 +194,7 @@ class _Fork:
         left = max(0.001, spec.limits.seconds - before)
         try:
             reply = await self._model.send(Request(format=self._model.format, body=body, label=spec.label, timeout_seconds=left))
-        except BaseException as problem:  # noted for the receipt, whatever it is, and passed on
+        except BaseException as problem:  # recorded in the receipt and raised again
             ended = self._passed()
             late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
             error = TimeoutError.__name__ if late else type(problem).__name__
@@ -220,7 +223,7 @@ _TIME = "Its time was used up before it was done."
 
 
 async def _take(reply: Reply, way: EditWay, hands: Hands, wire: Codec) -> _Turn:
-    """Do what the reply asks for: its calls, then the edits in its text."""
+    """Carry out what the reply asks for: its tool calls first, then the edits in its text."""
     answers: list[Message] = []
     results: list[Answer] = []
     keys: set[tuple[str, str]] = set()
@@ -248,7 +251,9 @@ async def _take(reply: Reply, way: EditWay, hands: Hands, wire: Codec) -> _Turn:
 
 
 def _edits(reply: Reply, way: EditWay, *, expected: bool) -> TextEdits:
-    """The edits in the reply's text. In JSON an answer is always expected, except beside tool calls."""
+    """The edits in the reply's text. With the JSON method an answer is always expected, except
+    beside tool calls.
+    """
     text = _words(reply)
     match way:
         case EditWay.TEXT:
@@ -268,7 +273,9 @@ def _key(use: ToolUse) -> str:
 
 
 def _joined(answers: Sequence[Message]) -> tuple[Message, ...]:
-    """The answers as the format wants them: in one user message where they stand in user messages, else one by one."""
+    """The tool results as the format requires: merged into one user message when they stand in user
+    messages, otherwise one message each.
+    """
     if not answers or answers[0].role != "user":
         return tuple(answers)
     return (msgspec.structs.replace(answers[0], blocks=tuple(block for answer in answers for block in answer.blocks)),)

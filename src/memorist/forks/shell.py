@@ -1,9 +1,11 @@
-"""Is a command line read-only? Decided by an allow-list of commands and flags, from its text alone: pure (FK-4).
+"""Whether a command line is read-only: an allow-list of commands and flags, decided from the text
+alone. Pure (FK-4).
 
-What is found read-only is written anew from the words that were judged, each quoted: the shell that runs it sees exactly what was judged,
-and no second reading of the model's text takes place. Refused are substitution, variables, redirection, background, here-documents, line
-ends, comments, braces of the shell's own grammar, and every command and flag that is not listed. Parts joined by `|`, `&&`, `||` and `;`
-are each judged alone.
+An accepted command is rebuilt from the words that were judged, each quoted: the shell that runs it
+sees exactly what was judged, and the model's text is never parsed a second time. Refused are
+substitution, variables, redirection, background jobs, here-documents, line ends, comments, the
+shell's own braces, and every command and flag that is not listed. Parts joined by `|`, `&&`, `||`
+and `;` are judged one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from msgspec import Struct
 from memorist.forks.shell_commands import COMMANDS, FIND_OPTIONS, FIND_TESTS, FIND_VALUED, GIT, GIT_FORCED, Command
 
 MAX_CHARACTERS = 4_000
-"""A command line longer than this is no question to the file system."""
+"""Longest accepted command line: no query of the file system needs more."""
 
 _NUMBER_FLAG = re.compile(r"-\d+")
 _SIGNED_NUMBER = re.compile(r"-\d")
@@ -24,31 +26,33 @@ _PROGRAM_FORMAT = "%G"
 
 
 class ReadOnly(Struct, frozen=True):
-    """A command line that only reads, written anew for `sh -c`."""
+    """A command line that only reads, rebuilt for `sh -c`."""
 
     script: str
 
 
 class Refused(Struct, frozen=True):
-    """Why a command line is not taken for read-only, in one sentence for the model."""
+    """Why a command line is not accepted as read-only, in one sentence for the model."""
 
     why: str
 
 
 class Word(Struct, frozen=True):
-    """One word: its text, and at each place whether the character was quoted (`q`) or not (`-`)."""
+    """One word: its text, and for each character whether it was quoted (`q`) or not (`-`)."""
 
     text: str
     quoted: str
 
     @property
     def globs(self) -> bool:
-        """Whether the shell would look for file names: an unquoted `*` or `?`, in a word that is no flag."""
+        """Whether the shell would expand it to file names: an unquoted `*` or `?` in a word that is
+        not a flag.
+        """
         return not self.text.startswith("-") and any(c in "*?" and q == "-" for c, q in zip(self.text, self.quoted, strict=True))
 
 
 def judge(command: str) -> ReadOnly | Refused:
-    """Whether the command line only reads."""
+    """Judge whether a command line only reads."""
     if len(command) > MAX_CHARACTERS:
         return Refused("The command is too long.")
     if any(not character.isprintable() and character != "\t" for character in command):
@@ -56,6 +60,7 @@ def judge(command: str) -> ReadOnly | Refused:
     tokens = _tokens(command.strip())
     if isinstance(tokens, Refused):
         return tokens
+    # Rebuilt from the judged words: the model's own text never reaches a shell.
     script: list[str] = []
     part: list[Word] = []
     for token in [*tokens, ";"]:
@@ -84,7 +89,7 @@ _FORBIDDEN = {
 
 
 def _tokens(text: str) -> list[Word | str] | Refused:
-    """Words and operators, in order."""
+    """Split into words and operators, in order."""
     tokens: list[Word | str] = []
     at = 0
     while at < len(text):
@@ -109,7 +114,7 @@ def _tokens(text: str) -> list[Word | str] | Refused:
 
 
 def _word(text: str, at: int) -> tuple[Word, int] | Refused:
-    """The word that begins at `at`, and where it ends."""
+    """Read the word that begins at `at`, and return where it ends."""
     letters: list[str] = []
     marks: list[str] = []
     while at < len(text) and text[at] not in " \t|&;":
@@ -134,7 +139,7 @@ def _word(text: str, at: int) -> tuple[Word, int] | Refused:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int] | Refused:
-    """The inside of the quotes that open at `at`, and where they end."""
+    """Read the quoted text that opens at `at`, and return where it ends."""
     quote = text[at]
     if quote == "'":
         end = text.find("'", at + 1)
@@ -152,7 +157,7 @@ def _quoted(text: str, at: int) -> tuple[str, int] | Refused:
 
 
 def _part(words: list[Word]) -> str | Refused:
-    """One simple command, judged and written anew."""
+    """Judge one simple command and rebuild it."""
     if not words:
         return Refused("A command is missing.")
     name, rest = words[0].text, words[1:]
@@ -168,8 +173,8 @@ def _part(words: list[Word]) -> str | Refused:
 
 
 def _written(word: Word, *, expand: bool = False) -> str:
-    """The word for the shell: quoted, except for globs where they are to expand. A glob at the start gets `./`, so that no file name
-    becomes a flag.
+    """Quote a word for the shell, leaving its globs unquoted with `expand`. A glob at the start
+    gets `./`, so that no file name becomes a flag.
     """
     if not (expand and word.globs):
         return shlex.quote(word.text)

@@ -1,9 +1,11 @@
-"""The commands that only read, and of each the flags that only read. What is not listed is refused (FK-4).
+"""The read-only commands, and for each the read-only flags. What is not listed is refused (FK-4).
 
-Left out on purpose, beside everything that writes: `awk`, `sed`, `xargs`, `env`, `tee`, `sh` and every interpreter (they run or write
-anything); `sort -o` and `-T`, `uniq IN OUT`, `date -s`, `file -C`, `find -delete`, `-fprint`, `git --output` (they write); `find -exec`,
-`rg --pre` and `-z`, `sort --compress-program`, `diff -l`, `git -c`, `--ext-diff`, `--textconv`, `%G` (they start programs); `git -C` (a
-folder made to look like a repository could name programs); `tail -f` (it never ends).
+Left out on purpose, beside everything that writes: `awk`, `sed`, `xargs`, `env`, `tee`, `sh` and
+every interpreter (they run or write anything); `sort -o` and `-T`, `uniq IN OUT`, `date -s`, `file
+-C`, `find -delete`, `-fprint`, `git --output` (they write); `find -exec`, `rg --pre` and `-z`,
+`sort --compress-program`, `diff -l`, `git -c`, `--ext-diff`, `--textconv`, `%G` (they start
+programs); `git -C` (a folder made to look like a repository could name programs); `tail -f` (it
+never ends).
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ from msgspec import Struct
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """What a command may be given.
+    """The words that a command accepts.
 
-    `flags` are single letters without a value, `valued` those with one; `long` and `long_valued` the same for `--name`. A name in both
-    takes a value only after `=`. `operands` limits how many plain words there may be (None: any number).
+    `flags` are single letters without a value, `valued` those with one; `long` and `long_valued`
+    the same for `--name`. A name in both takes a value only after `=`. `max_operands` limits the
+    number of operands (None: any number).
     """
 
     flags: str = ""
@@ -117,7 +120,9 @@ COMMANDS = {
     "true": Command(operands=0),
     "false": Command(operands=0),
 }
-"""Everything but `find` and `git`, whose grammar is their own. GNU and BSD spellings of the flags that only read."""
+"""Every command but `find` and `git`, which have a grammar of their own. GNU and BSD spellings of
+the read-only flags.
+"""
 
 FIND_TESTS = _words(
     "-empty -readable -writable -executable -true -false -print -print0 -ls -prune -quit -not -and -a -or -o -depth -mount -xdev -follow "
@@ -175,7 +180,7 @@ GIT = {
     ),
     "rev-parse": Command(long=_words("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")),
 }
-"""Of `git`, what looks at the history and the working tree."""
+"""The `git` commands that inspect the history and the working tree."""
 
 GIT_FORCED = {
     "log": ("--no-ext-diff", "--no-textconv"),
@@ -186,4 +191,6 @@ GIT_FORCED = {
     "ls-files": (),
     "rev-parse": (),
 }
-"""Flags that are put in front of the model's: a repository's own configuration may name programs for diffs and conversions."""
+"""Flags put in front of the model's: a repository's own configuration may name programs for diffs
+and conversions.
+"""

@@ -12,30 +12,38 @@ from memorist.ports import Request
 
 
 class EditOnly(Struct, frozen=True, tag="edit_only"):
-    """Only an edit of one exact file; nothing else, not even reading. For notes and living documents."""
+    """Only edits of one file; nothing else, not even reading. For notes and Magic Docs."""
 
     path: Path
 
 
 class FolderAccess(Struct, frozen=True, kw_only=True, tag="folder_access"):
-    """Read, search, a read-only shell, and (with `write`) edits and new files inside one folder. For memory upkeep."""
+    """Read, search, a read-only shell, and (with `write`) edits and new files inside one folder.
+    For memory maintenance.
+    """
 
     folder: Path
     write: bool = True
     read_anywhere: bool = True
-    """False boxes reading into the folder too; the shell is then denied, since the paths that a command reads are not judged."""
+    """False restricts reading to the folder too; the shell is then denied, because the paths that a
+    command reads are not checked.
+    """
 
 
 class NoTools(Struct, frozen=True, tag="no_tools"):
-    """Every call is denied: the fork is asked for text only (a summary)."""
+    """Every tool call is denied: the fork is asked for text only (a summary)."""
 
 
 CACHED_PART = 10
-"""Tokens read from the cache for each one that is counted: providers bill a read at a tenth of input (models/prices.toml)."""
+"""Tokens read from the cache per counted token: providers bill a cache read at a tenth of input
+(models/prices.toml).
+"""
 
 
 def counted_tokens(usage: Usage) -> int:
-    """The tokens that limits and caps count: input and output in full, what was read from the cache for a tenth."""
+    """The tokens that limits and caps count: input, cache writes and output in full, a tenth of the
+    cache reads.
+    """
     return usage.input + usage.cache_write + usage.output + usage.cache_read // CACHED_PART
 
 
@@ -43,45 +51,58 @@ Permission = EditOnly | FolderAccess | NoTools
 
 
 class EditWay(StrEnum):
-    """How the fork changes files."""
+    """How a fork changes files."""
 
     AUTO = "auto"
-    """`TOOLS` where the parent's tools can edit, else `TEXT`."""
+    """`TOOLS` when the parent's tools can edit files, otherwise `TEXT`."""
     TOOLS = "tools"
     """Through the file tools that the parent's request already offers."""
     TEXT = "text"
-    """In the answer's text, as `<edit>` and `<write>` elements."""
+    """In the text of the reply, as `<edit>` and `<write>` elements."""
     JSON = "json"
-    """In the answer's text, as one JSON object; for small models, whose tool calls and tags often do not parse (parts.md)."""
+    """In the text of the reply, as one JSON object; for small models, whose tool calls and tags
+    often do not parse (parts.md).
+    """
     ANSWER = "answer"
-    """Not at all: the answer's text is what is wanted."""
+    """No edits: the text of the reply is the result."""
 
 
 class ParentCall(Struct, frozen=True):
-    """The parent's last request and the reply to it, in the parent's wire format. Neither is ever changed."""
+    """The parent's last request and the reply to it, in the parent's wire format. Neither is ever
+    changed.
+    """
 
     request: Request
     reply: JsonObject | None = None
 
 
 class ForkLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a fork is stopped, whatever it still wants to do."""
+    """Limits at which a fork is stopped, whether or not it is done."""
 
     turns: int = 5
-    """Answers of the model. Reads in one, edits in the next, mends after: five is what memory extraction allows (claude-code.md 8)."""
+    """Replies of the model. Reads in one, edits in the next, corrections after: five is what memory
+    extraction allows (claude-code.md 8).
+    """
     requests: int = 8
     """Requests sent, retries included: five turns and a few retries of an overloaded provider."""
     tokens: int = 200_000
-    """Input and output, of what was read from the cache a tenth: one cold start on a full window of 200,000 tokens, and no second."""
+    """Input and output tokens, plus a tenth of the cache reads: one cold start on a full window of
+    200,000 tokens, and no second.
+    """
     cost_usd: float = 1.0
-    """US dollars, where the price is known: a cold start on 200,000 tokens and a long answer at 3.75 and 15 dollars a million."""
+    """US dollars, when the price is known: a cold start on 200,000 tokens and a long reply at 3.75
+    and 15 dollars per million.
+    """
     seconds: float = 120.0
-    """Wall time: background work that takes longer than two minutes is stale when it ends."""
+    """Wall time: background work that takes longer than two minutes is out of date when it ends."""
     repeats: int = 3
-    """Equal calls with equal results, in different turns: the third proves that the model is going round in a circle."""
+    """Equal calls with equal results in different turns: the third shows that the model is in a
+    loop.
+    """
     output: int = 16_000
-    """Output tokens asked for where the request is a new one (digest): full notes of 12,000 tokens and room around them. A request that
-    extends the parent's keeps the parent's own limit, since a change of it can void the cache.
+    """Output tokens requested when the request is a new one (not the parent's): full notes of
+    12,000 tokens with room to spare. A request that extends the parent's keeps the parent's own
+    limit, because changing it can invalidate the cache.
     """
 
 
@@ -89,31 +110,35 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """One run of a fork."""
 
     label: str
-    """What it is for, in one word: `session_memory`, `extraction` … One run at a time per label."""
+    """Its purpose in one word: `session_memory`, `extraction` … One run at a time per label."""
     why: str
-    """What set it off, for the person who reads the receipt."""
+    """What triggered it, for the user who reads the receipt."""
     instruction: str
-    """The task, as the last user message."""
+    """The task, sent as the last user message."""
     permission: Permission
     parent: ParentCall | None = None
     digest: str | None = None
-    """What another model than the parent's is shown instead of the full history (FK-7)."""
+    """What a model other than the parent's is shown instead of the full history (FK-7)."""
     limits: ForkLimits = ForkLimits()
     edits: EditWay = EditWay.AUTO
     given: tuple[Path, ...] = ()
-    """Files whose present text the instruction holds: they count as read."""
+    """Files whose current text the instruction contains: they count as read."""
     one_round: bool = False
-    """Stop after the first turn in which every call succeeded and a file changed, without asking the model whether it is done: a request
-    less.
+    """Stop after the first turn in which every call succeeded and a file changed, without asking
+    the model whether it is done; saves a request.
     """
     asked: bool = False
-    """A person asked for it and waits: it is counted like all work, and capped only by its own limits."""
+    """The user requested it and waits: it is counted like all work, but limited only by its own
+    limits, not by the caps on background work.
+    """
     schema: JsonObject | None = None
-    """JSON schema of the answer, where the request is a new one and the way is `ANSWER`."""
+    """JSON schema of the answer, for a new request with the method `ANSWER`."""
 
 
 class Outcome(StrEnum):
-    """How a run ended. `changed` and `unchanged` are read from the files' bytes, never from what the model says."""
+    """How a run ended. `changed` and `unchanged` are determined from the files' bytes, never from
+    what the model says.
+    """
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -123,14 +148,16 @@ class Outcome(StrEnum):
     LOOPED = "looped"
     CANCELLED = "cancelled"
     REPLACED = "replaced"
-    """It never ran: a newer call with the same label took its place in the queue."""
+    """It never ran: a newer task with the same label took its place in the queue."""
     BLOCKED = "blocked"
-    """It never ran: a cap on background work was reached, or the provider wants no requests now (SG-1)."""
+    """It never ran: a cap on background work was reached, or the provider accepts no requests now
+    (SG-1).
+    """
 
 
 class FileChange(Struct, frozen=True):
-    """A file that holds other bytes after the run than before. Sizes in bytes; `before` is None for a new file, `after` for one that is
-    gone.
+    """A file with different bytes after the run than before. Sizes in bytes; `before` is None for a
+    new file, `after` for a deleted one.
     """
 
     path: str
@@ -139,20 +166,22 @@ class FileChange(Struct, frozen=True):
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """One request of a fork to its model, and what came of it."""
+    """One request of a fork to its model, with its result."""
 
     started: float
     """Seconds since the epoch, UTC."""
     seconds: float
     attempts: int = 1
-    """Requests that were sent for one answer, retries included; 1 where no answer came."""
+    """Requests sent for one reply, retries included; 1 when no reply came."""
     usage: Usage = Usage()
     cost_usd: float | None = None
-    """None when a price is not known, or no answer came."""
+    """None when the price is not known or no reply came."""
     stop_reason: str = ""
-    """As the provider names it; empty where it says none."""
+    """As the provider names it; empty when it gives none."""
     error: str = ""
-    """The kind of error (`ModelRefused`, `TimeoutError`, `CancelledError` …); empty when an answer came."""
+    """The type of the error (`ModelRefused`, `TimeoutError`, `CancelledError` …); empty when a
+    reply came.
+    """
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -169,13 +198,13 @@ class Receipt(Struct, frozen=True, kw_only=True):
     turns: int = 0
     usage: Usage = Usage()
     cost_usd: float | None = 0.0
-    """None when a price is not known."""
+    """None when the price is not known."""
     files: tuple[FileChange, ...] = ()
     denied: tuple[str, ...] = ()
     """The reason of each denied call, in order."""
     outcome: Outcome
     said: str = ""
-    """The last answer's text; or, where the run did not end by itself, why it stopped."""
+    """Text of the last reply; or, when the run was stopped, the reason."""
     sent: tuple[Sent, ...] = ()
     """Its requests, in order."""
 
@@ -183,11 +212,15 @@ class Receipt(Struct, frozen=True, kw_only=True):
 def unrun_receipt(
     label: str, why: str, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED, said: str = "It did not run."
 ) -> Receipt:
-    """The receipt of a call that never ran (FK-8), and in `said` the reason. `now` in seconds since the epoch."""
+    """The receipt of a fork that never ran (FK-8), with the reason. `now` in seconds since the
+    epoch.
+    """
     return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said=said)
 
 
 def untaken(receipt: Receipt, why: str = "") -> Receipt:
-    """The receipt of a fork that worked on a copy, of which nothing was taken: it changed nothing (FK-8). `why` stands in the place of its last words."""
+    """The receipt of a fork whose work on a copy was discarded: it changed nothing (FK-8). `why`,
+    when given, replaces the text of its last reply.
+    """
     outcome = Outcome.UNCHANGED if receipt.outcome is Outcome.CHANGED else receipt.outcome
     return structs.replace(receipt, outcome=outcome, files=(), said=why or receipt.said)

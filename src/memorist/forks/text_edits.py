@@ -1,12 +1,14 @@
-"""Edits that a model writes in its answer's text, for hosts without file tools (FK-6): pure.
+"""Edits that a model writes in the text of its answer, for hosts without file tools (FK-6). Pure.
 
-Two forms, both ours. Elements, anywhere in the text:
+Two forms, both memorist's own. Elements, anywhere in the text:
 
-    <edit path="PATH"><old>TEXT</old><new>TEXT</new></edit>      one or more pairs; `all="true"` for every occurrence
+    <edit path="PATH"><old>TEXT</old><new>TEXT</new></edit>   one or more pairs
     <write path="PATH">TEXT</write>
 
-One line end directly after `<old>`, `<new>` or `<write …>` is not part of the text, nor one directly before `</old>` or `</new>`; the one
-before `</write>` is. Nothing is unescaped. Or one JSON object, for small models: `{"edits": [{"path": …, "old": …, "new": …}]}`.
+An `<edit>` with `all="true"` replaces every occurrence. One line end directly after `<old>`,
+`<new>` or `<write …>` is not part of the text, nor one directly before `</old>` or `</new>`; the
+one before `</write>` is. Nothing is unescaped. Or one JSON object, for small models: `{"edits":
+[{"path": …, "old": …, "new": …}]}`.
 
 What does not fit is reported and skipped, never guessed.
 """
@@ -37,11 +39,11 @@ JSON_SCHEMA: JsonObject = {
     "required": ["edits"],
     "additionalProperties": False,
 }
-"""The JSON form as a schema, for models whose server can hold the answer to one."""
+"""The JSON form as a schema, for models whose server can constrain the answer to one."""
 
 
 class TextEdits(Struct, frozen=True):
-    """What an answer holds: the edits in order, and one sentence for each piece that could not be read."""
+    """The edits of an answer in order, and one sentence for each piece that could not be parsed."""
 
     calls: tuple[EditFile | WriteFile, ...]
     problems: tuple[str, ...] = ()
@@ -52,7 +54,7 @@ _ATTRIBUTE = re.compile(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
 def parse_elements(text: str) -> TextEdits:
-    """Read the elements out of an answer. Time grows with the text's length only."""
+    """Parse the edit elements in an answer, in linear time."""
     tags = list(_TAG.finditer(text))
     calls: list[EditFile | WriteFile] = []
     problems: list[str] = []
@@ -84,7 +86,9 @@ def _attributes(tag: re.Match[str], allowed: tuple[str, ...]) -> dict[str, str] 
 
 
 def _write(text: str, tags: list[re.Match[str]], at: int) -> tuple[WriteFile | str, int]:
-    """A `<write>`; other tags inside are text, but the start of another element says that this one was not closed."""
+    """Parse a `<write>`. Other tags inside are text, but the start of another element means that
+    this one was not closed.
+    """
     opening = tags[at]
     attributes = _attributes(opening, ("path",))
     for index in range(at + 1, len(tags)):
@@ -102,7 +106,7 @@ _PAIR = (("", "old"), ("/", "old"), ("", "new"), ("/", "new"))
 
 
 def _edit(text: str, tags: list[re.Match[str]], at: int) -> tuple[EditFile | str, int]:
-    """An `<edit>`: pairs of `<old>` and `<new>`, nothing but blanks between them."""
+    """Parse an `<edit>`: pairs of `<old>` and `<new>` with nothing but white space between them."""
     attributes = _attributes(tags[at], ("path", "all"))
     pairs: list[Replacement] = []
     every = isinstance(attributes, dict) and attributes.get("all") == "true"
@@ -133,7 +137,9 @@ def _inside(text: str, opening: re.Match[str], closing: re.Match[str]) -> str:
 
 
 def _next_element(tags: list[re.Match[str]], index: int) -> int:
-    """Where reading goes on after a broken `<edit>`: after its end, or at the next element's start."""
+    """Where parsing continues after a broken `<edit>`: after its end, or at the start of the next
+    element.
+    """
     while index < len(tags):
         tag = tags[index]
         if tag[2] in ("edit", "write"):
@@ -143,8 +149,8 @@ def _next_element(tags: list[re.Match[str]], index: int) -> int:
 
 
 def parse_json(text: str) -> TextEdits:
-    """Read the JSON form: the whole answer, or the object that stands in it between the first and the last brace (a fence or words around
-    it).
+    """Parse the JSON form: the whole answer, or the object between its first and last brace (with a
+    code fence or words around it).
     """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:

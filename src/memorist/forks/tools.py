@@ -1,8 +1,9 @@
-"""What a tool call asks for, for the names and inputs that hosts use: pure.
+"""Parsing tool calls by the names and inputs that hosts use. Pure.
 
-Sources of the names and inputs: Claude Code's own tools, Anthropic's text editor tool, Codex (`apply_patch`, `shell`, `shell_command`,
-`exec_command`, local shell), Gemini CLI (`replace`, `read_file`, `write_file`) and opencode (camel-case inputs). A tool inside a namespace,
-or of an MCP server (`mcp__…`), is somebody else's, whatever its last name is.
+Sources of the names and inputs: Claude Code's own tools, Anthropic's text editor tool, Codex
+(`apply_patch`, `shell`, `shell_command`, `exec_command`, local shell), Gemini CLI (`replace`,
+`read_file`, `write_file`) and opencode (camel-case inputs). A tool inside a namespace, or of an MCP
+server (`mcp__…`), belongs to someone else, whatever its last name is.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ALL: Final = ("replace_all", "replaceAll")
 
 
 def recognise(use: ToolUse) -> Call:
-    """What the call asks for. `BadCall` says what is wrong with the input of a tool that is known."""
+    """Parse a tool call. `InvalidCall` says what is wrong with the input of a known tool."""
     reader = None if use.namespace or use.name.startswith("mcp__") else _READERS.get(_plain(use.name))
     if reader is None:
         return UnknownCall(use.name)
@@ -48,7 +49,7 @@ def recognise(use: ToolUse) -> Call:
 
 
 def can_edit(names: Iterable[str]) -> bool:
-    """Whether a host with these tools can change a piece of a file through one of them."""
+    """Whether one of these tools can change part of a file."""
     return any(_plain(name) in _EDITORS for name in names if not name.startswith("mcp__"))
 
 
@@ -154,7 +155,7 @@ def _patch_of(text: str) -> Call:
 
 
 def _text_editor(use: ToolUse) -> Call:
-    """Anthropic's text editor: one tool with a `command`."""
+    """Parse Anthropic's text editor: one tool with a `command`."""
     given = use.input
     path = _text(given, _PATH)
     match given.get("command"):

@@ -1,1 +1,3 @@
-"""Wire and file formats to and from core messages. Pure: bytes and objects in, values out; nothing here opens a file."""
+"""Wire and file formats to and from core messages. Pure: bytes and objects in, values out; nothing
+here opens a file.
+"""

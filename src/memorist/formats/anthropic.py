@@ -1,8 +1,9 @@
 """Anthropic Messages (`POST /v1/messages`): requests, replies and history, both ways.
 
-Messages read from a Claude Code session (`Wire.format` `claude_code`) carry the same blocks, so their reasoning and marks stay. The
-records of one reply are joined again, as are neighbours of one role where one of them comes from another format. Messages that stood on
-this wire are never joined with each other.
+Messages read from a Claude Code session (`WireInfo.format` `claude_code`) carry the same blocks, so
+their reasoning and cache marks are kept. The records of one reply are joined, and so are neighbours
+of one role when one of them comes from another format. Messages that were separate on this wire are
+never joined.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from memorist.ports import Reply
 
 FORMAT = "anthropic"
 CLAUDE_CODE = "claude_code"
-"""Format name of messages read from Claude Code's session files; their blocks are this format's."""
+"""Format name of messages read from Claude Code's session files; their blocks are of this format.
+"""
 
 _PLAIN = Wire(FORMAT, plain=True)
 _BLOCKS = Wire(FORMAT)
@@ -43,7 +45,9 @@ _MESSAGE = frozenset({"role", "content"})
 
 
 def read_message(item: object, name: str) -> Message:
-    """Read one entry of `messages`. Never raises: an entry of no known shape becomes one Unknown block."""
+    """Read one entry of `messages`. Never raises: an entry of unknown shape becomes one
+    `UnknownBlock`.
+    """
     if not isinstance(item, dict):
         return unknown_item(FORMAT, item, name)
     raw_role, content = item.get("role"), item.get("content")
@@ -87,7 +91,7 @@ def _entry_role(message: Message) -> str:
 
 
 def _joins(before: Message, message: Message) -> bool:
-    """Whether the message is written into the entry that ends with `before`."""
+    """Whether the message is written into the same entry as `before`."""
     if UNKNOWN_ITEM in _kinds(before, message) or _entry_role(before) != _entry_role(message):
         return False
     if _native(before) and _native(message):
@@ -100,7 +104,9 @@ def _kinds(*messages: Message) -> list[str]:
 
 
 def _joined(entry: list[Message]) -> list[object]:
-    """One entry for neighbours of one role: tool answers first, as the API demands. Nothing when no block can be written."""
+    """One entry for neighbours of one role: tool results first, as the API requires. Empty when no
+    block can be written.
+    """
     content: list[object] = []
     extra: JsonObject = {}
     for answers in (True, False):
@@ -147,7 +153,7 @@ class AnthropicCodec(BaseCodec):
         return read_message(item, name)
 
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
-        """Write messages as entries of `messages`; those of this format as they stood."""
+        """Write messages as entries of `messages`; those of this format unchanged."""
         written: list[Any] = []
         for turn in turns(messages, _native):
             for entry in _entries(turn.all_messages()):
@@ -166,7 +172,7 @@ class AnthropicCodec(BaseCodec):
         return ()
 
     def write_system(self, messages: Sequence[Message]) -> str | list[object]:
-        """Text where it was text; else a list of blocks."""
+        """Text when it was text; otherwise a list of blocks."""
         if len(messages) == 1 and messages[0].wire == _PLAIN:
             return join_texts(messages[0].blocks)
         content: list[object] = []
@@ -185,7 +191,9 @@ class AnthropicCodec(BaseCodec):
         return {"name": tool.name, "description": tool.description, "input_schema": tool.schema or {"type": "object"}}
 
     def reply_entries(self, reply: JsonObject) -> list[Any]:
-        """The assistant message of the reply; none when it is empty, which the API would refuse in the middle of a history."""
+        """The assistant message of the reply; none when it is empty, because the API rejects an
+        empty one within a history.
+        """
         content = require_list(reply, "content", "The anthropic reply")
         return [{"role": "assistant", "content": content}] if content else []
 
@@ -210,20 +218,24 @@ class AnthropicCodec(BaseCodec):
         return Reply(format=FORMAT, body=body, messages=(message,), usage=usage, stop_reason=stop)
 
     def tool_result(self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False) -> Message:
-        """A user message with one tool answer. `custom` makes no difference here. The id is empty: whoever stores the message names it."""
+        """A user message with one tool result. `custom` has no effect here. The id is empty: the
+        caller that stores the message assigns it.
+        """
         del custom
         block = ToolResult(tool_use_id, (Text(text),), is_error)
         return Message(id="", role="user", blocks=(block,), origin=Origin.TOOL, wire=_BLOCKS)
 
     def user_text(self, text: str, results: Sequence[Message] = ()) -> tuple[Message, ...]:
-        """One user message: the answers first, then the text."""
+        """One user message: the tool results first, then the text."""
         answers = [block for message in results for block in message.tool_results]
         return (Message(id="", role="user", blocks=(*answers, Text(text)), origin=origin_of(text), wire=_BLOCKS),)
 
     def new_body(
         self, model: str, *, system: str, text: str, tools: Sequence[ToolDefinition] = (), max_output: int, schema: JsonObject | None = None
     ) -> JsonObject:
-        """A fresh request; a schema goes into `output_config.format` (anthropic SDK 2.12, `OutputConfigParam`)."""
+        """A fresh request; a schema goes into `output_config.format` (anthropic SDK 2.12,
+        `OutputConfigParam`).
+        """
         body: JsonObject = {"model": model, "max_tokens": max_output}
         if system:
             body["system"] = system

@@ -1,8 +1,9 @@
 """Content blocks of Anthropic Messages, both ways.
 
-A block of a known type whose fields have the right types becomes that core block, with all other keys (`cache_control`, `citations`,
-`caller` …) in `extra`; every other piece becomes Unknown. Server-run tools (`server_tool_use`, `web_search_tool_result`, `mcp_tool_use` …)
-are Unknown on purpose: their answers come inside the same message and no one has to pair them.
+A block of a known type with fields of the right types becomes that core block, with all other keys
+(`cache_control`, `citations`, `caller` …) in `extra`; every other piece becomes an `UnknownBlock`.
+Server-run tools (`server_tool_use`, `web_search_tool_result`, `mcp_tool_use` …) are unknown on
+purpose: their results come inside the same message and need no pairing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SOURCE = frozenset({"type", "source"})
 
 
 def read_block(raw: object) -> Block:
-    """Read one content block. Never raises: what is not as expected becomes Unknown."""
+    """Read one content block. Never raises: an unexpected shape becomes an `UnknownBlock`."""
     if isinstance(raw, dict):
         kind = raw.get("type")
         reader = _READERS.get(kind) if isinstance(kind, str) else None
@@ -111,7 +112,7 @@ _READERS: dict[str, Callable[[JsonObject], Block | None]] = {
 
 
 def write_block(block: Block) -> object:
-    """Write a block of this format as it stood, with its edited fields."""
+    """Write a block of this format as it was read, with its edited fields."""
     if isinstance(block, Unknown):
         return raw_of(block)
     if isinstance(block, ToolResult):
@@ -150,7 +151,9 @@ def _write_result(block: ToolResult, write: Callable[[Part], object]) -> JsonObj
 
 
 def translate_blocks(blocks: Iterable[Block]) -> list[object]:
-    """Write blocks of another format: its extras and its reasoning stay behind, its media are put into Anthropic's form."""
+    """Write blocks of another format: its extras and its reasoning stay behind, its media are put
+    into Anthropic's form.
+    """
     return [written for block in blocks if (written := _translate(block)) is not None]
 
 
@@ -189,5 +192,5 @@ def _translate_part(part: Part) -> JsonObject | None:
 
 
 def _text(text: str) -> JsonObject | None:
-    """A text block; None for blank text, which the API refuses."""
+    """A text block; None for blank text, which the API rejects."""
     return {"type": "text", "text": text} if text.strip() else None

@@ -1,4 +1,6 @@
-"""What the three codecs do alike: the frame of a request body, and how a history grows. Each codec fills in the items."""
+"""The common part of the three codecs: the frame of a request body, and how a history is extended.
+Each codec reads and writes the items.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ from memorist.formats.wire import read_tools, require_list, require_object, with
 
 
 class BaseCodec(ABC):
-    """Frame of a codec; `memorist.formats.codec.Codec` says what the methods mean."""
+    """Base class of the codecs; `memorist.formats.codec.Codec` documents the methods."""
 
     name: str
     key: str
     """Key of the body that holds the history."""
     system_key: str = ""
-    """Key of the body that holds the system prompt; empty where the history holds it."""
+    """Key of the body that holds the system prompt; empty when the history holds it."""
 
     def history_key(self) -> str:
         """The key of a request body that holds the growing list."""
@@ -25,7 +27,9 @@ class BaseCodec(ABC):
 
     @abstractmethod
     def read_item(self, item: object, name: str) -> Message:
-        """Read one entry of the history; `name` is the message's id where the wire gives none. Never raises."""
+        """Read one entry of the history; `name` is the message id when the wire gives none. Never
+        raises.
+        """
 
     @abstractmethod
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
@@ -33,7 +37,7 @@ class BaseCodec(ABC):
 
     @abstractmethod
     def read_system(self, value: object) -> tuple[Message, ...]:
-        """The system prompt in the body's own key; nothing where it is of no known shape."""
+        """Read the system prompt from its own key of the body; empty for an unknown shape."""
 
     @abstractmethod
     def write_system(self, messages: Sequence[Message]) -> object:
@@ -45,11 +49,13 @@ class BaseCodec(ABC):
 
     @abstractmethod
     def write_tool(self, tool: ToolDefinition) -> JsonObject:
-        """Write a tool definition of any format: as it stands if it is of this one, else from its fields."""
+        """Write a tool definition of any format: unchanged if it is of this one, otherwise from its
+        fields.
+        """
 
     @abstractmethod
     def reply_entries(self, reply: JsonObject) -> list[Any]:
-        """What of a reply goes into the history, unchanged. Raises FormatError."""
+        """The part of a reply that is added to the history, unchanged. Raises FormatError."""
 
     def decode_item(self, item: object, *, id: str) -> tuple[Message, ...]:
         """Read one entry of the history: always one message."""
@@ -60,7 +66,9 @@ class BaseCodec(ABC):
         return require_list(body, self.key, f"The {self.name} request")
 
     def decode_request(self, body: JsonObject) -> Prompt:
-        """Read a whole request body. Messages that the wire gives no id are called `m0`, `m1` … by their place. Raises FormatError."""
+        """Read a whole request body. Messages without an id on the wire are named `m0`, `m1` … by
+        position. Raises FormatError.
+        """
         require_object(body, f"The {self.name} request")
         messages = [self.read_item(item, f"m{index}") for index, item in enumerate(self.history(body))]
         system = self.read_system(body[self.system_key]) if self.system_key in body else ()
@@ -75,7 +83,9 @@ class BaseCodec(ABC):
         )
 
     def encode_request(self, prompt: Prompt) -> JsonObject:
-        """Write a whole request body. A prompt of another format keeps its parameters as they are: choosing new ones is the caller's."""
+        """Write a whole request body. The parameters of a prompt of another format are kept as they
+        are: the caller chooses new ones.
+        """
         native = prompt.wire.format == self.name
         body = dict(prompt.params)
         if prompt.system and self.system_key:
@@ -87,8 +97,12 @@ class BaseCodec(ABC):
         return body
 
     def extend(self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]) -> JsonObject:
-        """The same request with the reply and `tail` at the end: every old entry is the very same object. Raises FormatError."""
+        """The same request with the reply and `tail` appended: every old entry is the identical
+        object. Raises FormatError.
+        """
         require_object(body, f"The {self.name} request")
+        # Old entries are reused by identity: a rebuilt entry could encode to other bytes, and the
+        # provider caches by byte prefix.
         replied = [] if reply is None else self.reply_entries(require_object(reply, f"The {self.name} reply"))
         added = [without_marks(entry) for entry in self.encode_messages(tail)]
         return {**body, self.key: [*self.history(body), *replied, *added]}

@@ -1,8 +1,9 @@
-"""Which records of a Claude Code session file are the live conversation, and in which order (claude-code.md sections 6.9, 12.7 and 12.14).
+"""Finding the live conversation in a Claude Code session file, and its order (claude-code.md
+sections 6.9, 12.7 and 12.14).
 
-A file is a tree: rewinds leave dead branches, parallel tool calls fork it, a compaction starts a new root. The live conversation is the
-walk from the newest leaf to the first root, continued across compactions through what stood before them, with the parallel results put
-back.
+A file is a tree: rewinds leave dead branches, parallel tool calls fork it, a compaction starts a
+new root. The live conversation is the path from the newest leaf to the first root, continued across
+compactions through the records before them, with the results of parallel calls put back in.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from memorist.formats.claude_code_index import ASSISTANT, BOUNDARY, BRIDGED, MET
 
 _SPOKEN = USER | ASSISTANT
 _TIP_SEARCH = 256
-"""Records at the end of the file looked at for one that belongs behind the leaf."""
+"""Records at the end of the file that are searched for one that belongs after the leaf."""
 
 
 class Chain(Struct, frozen=True):
@@ -25,13 +26,13 @@ class Chain(Struct, frozen=True):
 
     order: array[int]
     recovered: frozenset[int]
-    """Records that were off the walk and were put back."""
+    """Records that were off the path and were put back in."""
     kept: dict[int, int]
-    """For a boundary with a preserved segment: how many messages before it stayed."""
+    """For a boundary with a preserved segment: the number of messages before it that were kept."""
 
 
 class _Tree:
-    """The walk upwards over one index."""
+    """Navigation towards the root over one index."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -41,20 +42,24 @@ class _Tree:
             self.barred = BRIDGED  # the file of a subagent: its side chain is what there is
         self._before: array[int] | None = None
         self.tails: dict[int, tuple[int, int]] = {}
-        """For the tail of a preserved segment: its boundary, and the record to go on from."""
+        """For the tail of a preserved segment: its boundary, and the record to continue from."""
         self.kept: dict[int, int] = {}
         for boundary, segment in index.segments:
             self._add_segment(boundary, *(index.number(uuid) for uuid in (segment.head_uuid, segment.anchor_uuid, segment.tail_uuid)))
 
     def up(self, number: int) -> int:
-        """The parent; the nearest earlier message where it is missing or on a side chain; ROOT at the top."""
+        """The parent; the nearest earlier message when the parent is missing or on a side chain;
+        ROOT at the top.
+        """
         parent = self.index.parent[number]
         if parent == ROOT:
             return ROOT
         return parent if parent >= 0 and not self.index.flags[parent] & self.barred else self.before(number)
 
     def before(self, number: int) -> int:
-        """The nearest message or boundary of the main line that stands before a record in the file, or ROOT."""
+        """The nearest message or boundary of the main line that comes before a record in the file,
+        or ROOT.
+        """
         if self._before is None:
             self._before = array("i")
             latest = ROOT
@@ -65,12 +70,16 @@ class _Tree:
         return self._before[number]
 
     def spoken(self, number: int, *, meta: bool) -> bool:
-        """Whether the record is a message of the main line; with `meta` also one that nobody typed."""
+        """Whether the record is a message of the main line; with `meta` also one that the user did
+        not type.
+        """
         flags = self.index.flags[number]
         return bool(flags & _SPOKEN) and not flags & (self.barred | (0 if meta else META))
 
     def across(self, boundary: int) -> int:
-        """What stood before a compaction: its logical parent, else the tail it kept, else the nearest earlier message."""
+        """The record before a compaction: its logical parent, otherwise the tail it kept, otherwise
+        the nearest earlier message.
+        """
         found = self.index.found.get(self.index.logical.get(boundary, 0), MISSING)
         if found < 0 or found == boundary or self.index.flags[found] & SIDE & self.barred:
             found = next((tail for tail, (owner, _) in self.tails.items() if owner == boundary), MISSING)
@@ -79,7 +88,7 @@ class _Tree:
         return found if found >= 0 else self.before(boundary)
 
     def _add_segment(self, boundary: int, head: int, anchor: int, tail: int) -> None:
-        """Note a preserved segment if its tail leads to its head; a broken one is left as it is."""
+        """Register a preserved segment if its tail leads to its head; a broken one is ignored."""
         if head < 0 or tail < 0:
             return
         number, kept = tail, 0
@@ -109,7 +118,7 @@ def live_chain(index: Index) -> Chain:
 
 
 def _newest_leaf(tree: _Tree) -> int:
-    """The last message; in a file out of order, the newest that has no message below it."""
+    """The last message; in a file out of order, the newest message without a message below it."""
     for meta in (False, True):
         last = next((number for number in reversed(range(tree.index.records)) if tree.spoken(number, meta=meta)), ROOT)
         if last < 0 or not tree.index.shuffled:
@@ -121,7 +130,10 @@ def _newest_leaf(tree: _Tree) -> int:
 
 
 def _newest_of_shuffled(tree: _Tree, *, meta: bool) -> int:
-    """The newest message by its time that has none below it. One that no such message leads to hangs in a circle: it counts as well."""
+    """The newest message by time that has none below it.
+
+    A message that no leaf leads to is part of a cycle: it counts as well.
+    """
     times = tree.index.times
     above = array("i", (_next_spoken(tree, number, meta=meta) for number in range(tree.index.records)))
     messages = [number for number in range(tree.index.records) if tree.spoken(number, meta=meta)]
@@ -147,7 +159,9 @@ def _next_spoken(tree: _Tree, number: int, *, meta: bool) -> int:
 
 
 def _tip(tree: _Tree, leaf: int) -> int:
-    """The last record that hangs below the leaf without a typed message between: a hook's words, a queued prompt; else the leaf."""
+    """The last record below the leaf without a typed message between them (hook output, a queued
+    prompt); otherwise the leaf.
+    """
     last = tree.index.records - 1
     for number in range(last, max(last - _TIP_SEARCH, -1 if tree.index.shuffled else leaf), -1):
         if number != leaf and not tree.index.flags[number] & tree.barred and _next_spoken(tree, number, meta=False) == leaf:
@@ -156,7 +170,9 @@ def _tip(tree: _Tree, leaf: int) -> int:
 
 
 def _walk(tree: _Tree, tip: int) -> tuple[array[int], bytearray]:
-    """From the tip to the top, then turned round. A circle ends the walk; what was found stays."""
+    """The path from the tip to the root, in forward order, and a flag for each record on it. A
+    cycle ends the walk; the records found so far are kept.
+    """
     flags = tree.index.flags
     seen = bytearray(tree.index.records)
     order = array("I")
@@ -177,12 +193,14 @@ def _walk(tree: _Tree, tip: int) -> tuple[array[int], bytearray]:
 
 
 def _lost_parts(tree: _Tree, order: array[int], seen: bytearray) -> dict[int, list[int]]:
-    """Records of the replies on the walk, and answers to their calls, that hang beside it; by the reply's hash."""
+    """Records of replies on the path, and results of their calls, that are not on the path
+    themselves; by the reply's hash.
+    """
     index = tree.index
     live = {index.reply[number] for number in order if index.reply[number]}
     lost: dict[int, list[int]] = {}
     home: dict[int, int] = {}
-    every = [*range(index.records)] * 2 if index.shuffled else range(index.records)  # shuffled: an answer may stand before its call
+    every = [*range(index.records)] * 2 if index.shuffled else range(index.records)  # out of order: a result may come before its call
     for number in every:
         if seen[number] or number in home or index.flags[number] & tree.barred:
             continue
@@ -203,7 +221,9 @@ def _lost_parts(tree: _Tree, order: array[int], seen: bytearray) -> dict[int, li
 
 
 def _put_back(index: Index, order: array[int], lost: dict[int, list[int]]) -> array[int]:
-    """The walk with the lost records in their reply's round: its own records and the answers that follow, in the order of the file."""
+    """The path with the detached records inserted into their reply's round: its own records and the
+    results that follow, in the order of the file.
+    """
     whole = array("I")
     at = 0
     while at < len(order):
@@ -222,7 +242,7 @@ def _put_back(index: Index, order: array[int], lost: dict[int, list[int]]) -> ar
 
 
 def _end_of_round(index: Index, order: array[int], start: int) -> int:
-    """Where the records of a reply and the answers to its calls end."""
+    """Where the records of a reply and the results of its calls end."""
     reply = index.reply[order[start]]
     end = start + 1
     for at in range(start + 1, len(order)):
@@ -235,7 +255,7 @@ def _end_of_round(index: Index, order: array[int], start: int) -> int:
 
 
 def _after_reply(index: Index, own: Iterable[int], found: list[int]) -> list[int]:
-    """Records of the reply first, then answers, where the file's order says nothing."""
+    """Records of the reply first, then results, when the file's order says nothing."""
     every = [*own, *found]
     return [number for number in every if index.flags[number] & ASSISTANT] + [
         number for number in every if not index.flags[number] & ASSISTANT

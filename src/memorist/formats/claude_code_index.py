@@ -1,6 +1,8 @@
-"""First pass over a Claude Code session file: a compact index of its tree, without its content (claude-code.md sections 12.2 to 12.7).
+"""First pass over a Claude Code session file: a compact index of its tree, without the content
+(claude-code.md sections 12.2 to 12.7).
 
-About a hundred bytes a record: flat arrays, and one dictionary from the hash of a uuid to the record's number.
+About a hundred bytes per record: flat arrays, and one dictionary from the hash of a uuid to the
+record's number.
 """
 
 from __future__ import annotations
@@ -15,24 +17,30 @@ from memorist.formats.jsonl import FAILURES, mended, seconds
 from memorist.formats.recorded import Head, Line
 
 USER, ASSISTANT, BRIDGED, SIDE, META, BOUNDARY, RESULT, OTHER = (1 << bit for bit in range(8))
-"""What a record is. BRIDGED records (progress, snipped ones) only join others; OTHER ones are attachments and system records."""
+"""Flags of a record. BRIDGED records (progress, snipped ones) only connect others; OTHER ones are
+attachments and system records.
+"""
 
 ROOT, MISSING = -1, -2
-"""Parents that are no record: none named, or one that the file does not hold."""
+"""Parents that are no record: none named, or one that is not in the file."""
 
 BLANK, PROBLEM = 0, 1
-"""Codes of lines that are no records; further codes are those of `Index.kinds`."""
+"""Codes of lines that are no records; further codes are those of `SessionTreeIndex.kinds`."""
 
 _KINDS = ("", " ", "user", "assistant", "attachment", "system", "progress", "custom-title", "ai-title", "summary")
-"""The kinds by their code. The first two places stand for blank lines and problems."""
+"""The kinds by their code. The first two entries stand for blank lines and problems."""
 _FLAGS = (0, 0, USER, ASSISTANT, OTHER, OTHER, BRIDGED)
 _SYSTEM, _LAST_CHAIN, _LAST_TITLE = 5, 6, 9
 _MOST_KINDS = 250
 _CONTENT_START = 4096
-"""Bytes of a user record that are searched for a tool's answer, where the record has no structured copy of it."""
+"""Bytes of a user record that are searched for a tool result when the record has no structured copy
+of it.
+"""
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""Bytes of lines whose content is kept from the first pass, so that files up to about this size are decoded once."""
+"""Bytes of lines whose content is cached by the first pass, so that files up to about this size are
+decoded once.
+"""
 
 _link = msgspec.json.Decoder(Link).decode
 _record = msgspec.json.Decoder(Record).decode
@@ -43,33 +51,33 @@ _session = msgspec.json.Decoder(Session).decode
 
 
 class Index:
-    """The tree of one file. Records are numbered from 0 in the order of the file."""
+    """The tree of one file. Records are numbered from 0 in file order."""
 
     def __init__(self) -> None:
         self.codes = bytearray(1)
         """A code for each line, from line 1."""
         self.kinds: dict[str, int] = {kind: code for code, kind in enumerate(_KINDS)}
-        """Codes of the kinds of record."""
+        """The code of each kind of record."""
         self.at = array("I")
         """The line of each record."""
         self.parent = array("i")
         self.flags = array("B")
         self.reply = array("q")
-        """A hash of the reply's id; 0 where there is none."""
+        """A hash of the reply's id; 0 when there is none."""
         self.found: dict[int, int] = {}
         self.waiting: dict[int, int] = {}
-        """Hashes of parents that had not been seen when the child was."""
+        """Hashes of parents that had not been read when the child was."""
         self.logical: dict[int, int] = {}
-        """Hash of what stood before a boundary."""
+        """Hash of the record before a boundary."""
         self.segments: list[tuple[int, Segment]] = []
         self.kept: dict[int, Record] = {}
         """The content of the first records."""
         self.room = KEPT_BYTES
         self.snipped: set[int] = set()
         self.shuffled = False
-        """Whether some parent stands after its child."""
+        """Whether some parent comes after its child."""
         self.times = array("d")
-        """The time of each record, in a shuffled file; 0 where it is not told."""
+        """The time of each record, in a file out of order; 0 when it is not recorded."""
         self.titles = Titles()
         self.first: Session | None = None
         self.last: Session | None = None
@@ -77,15 +85,17 @@ class Index:
 
     @property
     def records(self) -> int:
-        """Records that have a place in the tree."""
+        """Number of records in the tree."""
         return len(self.at)
 
     def number(self, uuid: str) -> int:
-        """The record of a uuid, or MISSING."""
+        """The number of the record with a uuid, or MISSING."""
         return self.found.get(hash(uuid), MISSING)
 
     def head(self) -> Head:
-        """The session as a whole: what its first and last records say; the newest title of the strongest kind."""
+        """The session as a whole, from its first and last records; the newest title of the
+        strongest kind.
+        """
         first, last, titles = self.first or Session(), self.last or Session(), self.titles
         return Head(
             session=last.session_id or first.session_id or "",
@@ -100,7 +110,7 @@ class Index:
 
 
 def _add_times(index: Index, lines: Iterable[Line]) -> None:
-    """One more pass, for the one fact that a file out of order needs besides its tree."""
+    """One more pass, for the times that a file out of order needs."""
     wanted = iter(index.at)
     due = next(wanted, 0)
     for number, data, _ in lines:
@@ -112,7 +122,9 @@ def _add_times(index: Index, lines: Iterable[Line]) -> None:
 
 
 class _Edge:
-    """Lines that tell about the session: the first and last of the main line, and the first of a side chain."""
+    """Records that describe the session: the first and last of the main line, and the first of a
+    side chain.
+    """
 
     first = last = side = b""
 
@@ -151,7 +163,9 @@ def build(lines: Iterable[Line]) -> Index:
 
 
 def _second_look(data: bytes) -> tuple[bytes, Link | None]:
-    """The line after repair, when that makes it a record; a record whose fields are of other shapes keeps its kind alone."""
+    """The line after repair, if that makes it a record; of a record whose fields have other types
+    only the kind is kept.
+    """
     sound = data
     try:
         kind = _kind(data)
@@ -172,7 +186,7 @@ def _second_look(data: bytes) -> tuple[bytes, Link | None]:
 
 
 def _new_kind(index: Index, kind: str) -> int:
-    """A code for a kind met for the first time; kinds beyond the number that fits share one."""
+    """A code for a kind seen for the first time; kinds beyond the maximum share one."""
     return index.kinds.setdefault(kind if len(index.kinds) < _MOST_KINDS and kind.strip() else "unknown", len(index.kinds))
 
 
@@ -187,7 +201,7 @@ def _keep_title(kept: Titles, data: bytes) -> None:
 
 
 def _add(index: Index, link: Link | Record, data: bytes, edge: _Edge) -> None:
-    """Give a record its place in the tree."""
+    """Add a record to the tree."""
     number = len(index.at)
     code = index.codes[-1]
     flags = _FLAGS[code]
@@ -220,7 +234,9 @@ def _add(index: Index, link: Link | Record, data: bytes, edge: _Edge) -> None:
 
 
 def _note_reply(index: Index, link: Link | Record) -> int:
-    """The hash of the reply's id; the newest real model is kept (`<synthetic>` marks what the client wrote itself)."""
+    """The hash of the reply's id; also records the newest real model (`<synthetic>` marks what the
+    client wrote itself).
+    """
     if link.message is None:
         return 0
     if link.message.model and not link.message.model.startswith("<"):
@@ -229,7 +245,7 @@ def _note_reply(index: Index, link: Link | Record) -> int:
 
 
 def _note_system(index: Index, number: int, data: bytes) -> int:
-    """Keep what a compaction or a snip says about the tree."""
+    """Record what a compaction or a snip says about the tree."""
     try:
         record = _system(data)
     except FAILURES:
@@ -246,7 +262,10 @@ def _note_system(index: Index, number: int, data: bytes) -> int:
 
 
 def _finish(index: Index, edge: _Edge) -> None:
-    """Resolve what was waiting, and bridge progress and snipped records: their children hang on the nearest other ancestor."""
+    """Resolve parents that were read after their children, and bridge progress and snipped records:
+    their children are attached to the nearest other ancestor.
+    """
+    # Parents first: bridging walks the parent links and must see them resolved.
     for child, parent in index.waiting.items():
         index.parent[child] = index.found.get(parent, MISSING)
         index.shuffled = index.shuffled or index.parent[child] >= 0
@@ -262,7 +281,9 @@ def _finish(index: Index, edge: _Edge) -> None:
 
 
 def _bridge(index: Index, number: int) -> int:
-    """The nearest ancestor that is not bridged; ROOT for a circle. The whole path is shortened, so that no run is walked twice."""
+    """The nearest ancestor that is not bridged; ROOT for a cycle. The whole path is shortened, so
+    that no run is walked twice.
+    """
     parents, flags = index.parent, index.flags
     path = []
     parent = parents[number]

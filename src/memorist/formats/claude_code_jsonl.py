@@ -1,7 +1,9 @@
-"""Claude Code session files (`<session>.jsonl`), read into the live conversation (claude-code.md sections 12.2 to 12.8 and 12.14).
+"""Reading Claude Code session files (`<session>.jsonl`) as the live conversation (claude-code.md
+sections 12.2 to 12.8 and 12.14).
 
-The lines are gone through twice: once for the tree, decoding only its fields, and once for the content of what is live. Where the
-conversation does not follow the order of the file, what comes early is held back, within a bound, and further passes fetch the rest.
+The lines are read twice: once for the tree, decoding only its fields, and once for the content of
+the live records. Where the conversation does not follow the order of the file, lines that come too
+early are buffered, within a limit, and further passes read the rest.
 """
 
 from __future__ import annotations
@@ -18,30 +20,34 @@ from memorist.formats.jsonl import FAILURES, MALFORMED, REPLACED, reason
 from memorist.formats.recorded import Aside, Entry, Line, Lines, Mend, Skip
 
 HELD_BYTES = 32 * 1024 * 1024
-"""Bytes of lines that are held back at most while earlier messages of the conversation are still to come."""
+"""Limit in bytes of the lines buffered while earlier messages of the conversation are still to
+come.
+"""
 
 
 def read(lines: Lines) -> Iterator[Entry]:
-    """Read a session: the Head, then the live conversation in its order, and all else as Aside, Skip or Mend in the order of the file."""
+    """Read a session: the `SessionHead`, then the live conversation in its order, and everything
+    else as side records, skipped and repaired lines in the order of the file.
+    """
     index = build(lines)
     yield index.head()
     yield from _Reading(index, live_chain(index)).entries(lines)
 
 
 class _Reading:
-    """The second pass, with what it has to remember."""
+    """The second pass over the file, with its state."""
 
     def __init__(self, index: Index, chain: Chain) -> None:
         self.index = index
         self.chain = chain
         self.next = 0
-        """The place in the chain that is due."""
+        """The next position of the chain to yield."""
         self.held: dict[int, bytes] = {}
         self.heap: list[int] = []
-        """Places held back, the last one first."""
+        """Buffered positions, negated for a max-heap: the last one first."""
         self.bytes = 0
         self.place = array("i", [-1]) * len(index.codes)
-        """For each line, its place in the chain; -1 for none."""
+        """For each line, its position in the chain; -1 for none."""
         for place, number in enumerate(chain.order):
             self.place[index.at[number]] = place
         self.names = list(index.kinds)
@@ -51,7 +57,7 @@ class _Reading:
             self.side[index.at[number]] = flags & SIDE
 
     def _last_of_replies(self) -> bytearray:
-        """For each place, whether it is the last record of its reply."""
+        """For each position, whether it is the last record of its reply."""
         last = bytearray(len(self.chain.order))
         seen: set[int] = set()
         for place in reversed(range(len(last))):
@@ -63,7 +69,7 @@ class _Reading:
         return last
 
     def entries(self, lines: Lines) -> Iterator[Entry]:
-        """Everything but the head."""
+        """Every entry but the head."""
         size, places = len(self.place), self.place
         for line in lines:
             number = line.number
@@ -85,7 +91,7 @@ class _Reading:
                 self.next += 1  # the line is gone: the file changed since the first pass
 
     def _fetch(self, lines: Lines) -> Iterator[Entry]:
-        """One more pass, for places that could not be held."""
+        """One more pass, for positions that did not fit the buffer."""
         for line in lines:
             place = self.place[line.number] if line.number < len(self.place) else -1
             if place == self.next:
@@ -95,7 +101,9 @@ class _Reading:
                 self._hold(place, line.data)
 
     def _hold(self, place: int, data: bytes) -> None:
-        """Hold a line back; beyond the bound the lines that are due last are let go."""
+        """Buffer a line; beyond the limit the lines that are due last are dropped and read again
+        later.
+        """
         self.held[place] = data
         self.bytes += len(data)
         heapq.heappush(self.heap, -place)
@@ -103,7 +111,7 @@ class _Reading:
             self.bytes -= len(self.held.pop(-heapq.heappop(self.heap), b""))
 
     def _released(self) -> Iterator[Entry]:
-        """The entries of held lines whose turn has come."""
+        """The entries of buffered lines whose position has come."""
         while (data := self.held.pop(self.next, None)) is not None:
             self.bytes -= len(data)
             yield from self._live(data, self.next)
@@ -111,7 +119,7 @@ class _Reading:
             self.heap.clear()
 
     def _live(self, data: bytes, place: int) -> tuple[Entry, ...]:
-        """The entries of the line that is due."""
+        """The entries of the line at the current position."""
         self.next = place + 1
         number = self.chain.order[place]
         line = self.index.at[number]
@@ -129,7 +137,9 @@ class _Reading:
         return (Mend(line, REPLACED), entry) if was_mended else (entry,)
 
     def _message(self, number: int, data: bytes, *, last_of_reply: bool) -> tuple[Message | None, bool]:
-        """The message of a record, from what the first pass kept where it did; raises one of `FAILURES`."""
+        """The message of a record, from the first pass's cache if it is there. Raises one of
+        `FAILURES`.
+        """
         line = self.index.at[number]
         record = self.index.kept.pop(number, None)
         if record is None or record.message is None:

@@ -1,4 +1,6 @@
-"""A record of a Claude Code session as a core message (claude-code.md sections 12.2 to 12.4)."""
+"""Converting a record of a Claude Code session to a core message (claude-code.md sections 12.2 to
+12.4).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from memorist.formats.wire import marked_origin, text_or_none, user_origin
 _PLAIN = Wire("claude_code", plain=True)
 _BLOCKS = Wire("claude_code")
 _SYNTHETIC = "<synthetic>"
-"""The model of replies that the client wrote itself: API errors, "no response"."""
+"""The model name of replies that the client wrote itself: API errors, "no response"."""
 _ORIGINS = {
     "task-notification": Origin.NOTIFICATION,
     "notification": Origin.NOTIFICATION,
@@ -32,7 +34,9 @@ _ORIGINS = {
     "peer": Origin.AGENT,
     "coordinator": Origin.AGENT,
 }
-"""The `origin.kind` of records that no person typed; kinds that are not known count as injected, never as consent."""
+"""The `origin.kind` of records that the user did not type; unknown kinds count as injected, never
+as consent.
+"""
 
 _record = msgspec.json.Decoder(Record).decode
 _loose = msgspec.json.Decoder(LooseRecord).decode
@@ -42,9 +46,10 @@ _system = msgspec.json.Decoder(System).decode
 
 
 def read_record(data: bytes, line: int, *, last_of_reply: bool) -> tuple[Message | None, bool]:
-    """The message of a user, assistant, attachment or system record, and whether the line had to be mended.
+    """The message of a user, assistant, attachment or system record, and whether the line had to be
+    repaired.
 
-    None where the record says nothing in the conversation; `last_of_reply` as in `message_of`.
+    None when the record is no part of the conversation; `last_of_reply` as in `build_message`.
     Raises one of `FAILURES` when the line is no such record.
     """
     try:
@@ -67,7 +72,10 @@ def _read(data: bytes, line: int, *, last_of_reply: bool) -> Message | None:
 
 
 def message_of(record: Record, message: Content, line: int, *, last_of_reply: bool) -> Message:
-    """The message of a user or assistant record. The usage is given with the last record of a reply: a sum counts each call once."""
+    """The message of a user or assistant record.
+
+    The usage is set on the last record of a reply only, so that a sum counts each call once.
+    """
     blocks, wire = _blocks(message.content)
     if record.type == "assistant":
         synthetic = record.is_api_error_message or message.model == _SYNTHETIC
@@ -118,7 +126,7 @@ def _usage(counts: UsageCounts | None) -> Usage | None:
 
 
 def _user_origin(record: Record, blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]]:
-    """Who speaks in a user record: its marks decide, then the markers in its text."""
+    """The origin of a user record: its flags decide, then the markup in its text."""
     if len(blocks) == 1 and isinstance(blocks[0], ToolResult):
         return Origin.TOOL, blocks
     if record.is_compact_summary:
@@ -137,7 +145,8 @@ def _not_typed(origin: Origination | None) -> bool:
 
 
 def _read_unusual(data: bytes, line: int) -> Message | None:
-    """A queued prompt, a local command, or a user or assistant record with fields of unusual shapes."""
+    """A queued prompt, a local command, or a user or assistant record with fields of unusual types.
+    """
     kind = _kind(data).type
     if kind == "attachment":
         return _read_attachment(data, line)
@@ -164,7 +173,9 @@ def _read_unusual(data: bytes, line: int) -> Message | None:
 
 
 def _read_attachment(data: bytes, line: int) -> Message | None:
-    """Words typed while the agent was at work come as an attachment; other attachments say nothing of their own."""
+    """Read a prompt typed while the agent was working, which is stored as an attachment; None for
+    other attachments.
+    """
     record = _attachment(data)
     queued = record.attachment
     if queued.type != "queued_command" or not queued.prompt:
@@ -186,7 +197,9 @@ def _read_attachment(data: bytes, line: int) -> Message | None:
 
 
 def _read_system(record: System, line: int) -> Message | None:
-    """A slash command and its output are kept as system records by newer clients, and shown to the model as the user's."""
+    """Read a slash command and its output, which newer clients store as system records and show to
+    the model as the user's.
+    """
     if record.subtype != "local_command" or not isinstance(record.content, str) or not record.uuid:
         return None
     origin, blocks = user_origin((Text(record.content),))
@@ -203,7 +216,7 @@ def _read_system(record: System, line: int) -> Message | None:
 
 
 def read_boundary(data: bytes, line: int, kept: int) -> Boundary:
-    """A compaction. Raises one of `FAILURES`."""
+    """Read a compaction record. Raises one of `FAILURES`."""
     record = _system(data)
     about = record.compact_metadata
     return Boundary(

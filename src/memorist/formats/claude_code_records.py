@@ -1,7 +1,8 @@
-"""The records of a Claude Code session file, as far as they are read (claude-code.md sections 12.2 to 12.5).
+"""The records of a Claude Code session file, as far as they are read (claude-code.md sections 12.2
+to 12.5).
 
-Every field that is not named here is skipped by the decoder without being built: above all `toolUseResult`, the bulky copy of a
-tool's output.
+Every field that is not named here is skipped by the decoder without being built: above all
+`toolUseResult`, the bulky copy of a tool's output.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ NO_RAW = Raw()
 
 
 class MessageIds(Struct, gc=False):
-    """What tells one reply from another, and who wrote it."""
+    """The id that distinguishes replies, and the model that wrote the reply."""
 
     id: str | None = None
     model: str | None = None
 
 
 class Link(Struct, gc=False, rename="camel"):
-    """The fields that make the tree; all that the first pass looks at in a large file."""
+    """The fields that form the tree; all that the first pass decodes in a large file."""
 
     type: str | None = None
     uuid: str | None = None
@@ -32,17 +33,17 @@ class Link(Struct, gc=False, rename="camel"):
     team_name: str | None = None
     message: MessageIds | None = None
     tool_use_result: Raw = NO_RAW
-    """Only whether it is there."""
+    """Only its presence matters."""
 
 
 class Kind(Struct, gc=False):
-    """The kind alone, for records whose other fields are not of the shapes above."""
+    """The kind alone, for records whose other fields have unusual types."""
 
     type: str | None = None
 
 
 class Segment(Struct, gc=False, rename="camel"):
-    """Messages that a compaction kept in the context as they stand (claude-code.md section 6.9)."""
+    """Messages that a compaction kept unchanged in the context (claude-code.md section 6.9)."""
 
     head_uuid: str = ""
     anchor_uuid: str = ""
@@ -50,7 +51,7 @@ class Segment(Struct, gc=False, rename="camel"):
 
 
 class CompactMetadata(Struct, gc=False, rename="camel"):
-    """What a compaction says about itself."""
+    """A compaction's metadata."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -58,13 +59,13 @@ class CompactMetadata(Struct, gc=False, rename="camel"):
 
 
 class SnipMetadata(Struct, gc=False, rename="camel"):
-    """The messages that a snip took out."""
+    """The messages that a snip removed."""
 
     removed_uuids: list[str] = []
 
 
 class System(Struct, gc=False, rename="camel"):
-    """A system record: a boundary, a snip, or a remark."""
+    """A system record: a compaction boundary, a snip, or a notice."""
 
     type: str | None = None
     subtype: str | None = None
@@ -86,7 +87,7 @@ class Titles(Struct, gc=False, rename="camel"):
 
 
 class Session(Struct, gc=False, rename="camel"):
-    """What a chain record repeats about its session."""
+    """The session fields that every chain record repeats."""
 
     session_id: str | None = None
     timestamp: str | None = None
@@ -115,7 +116,7 @@ class Content(Struct):
 
 
 class LooseContent(Struct):
-    """The message of a record some of whose fields are of unusual shapes."""
+    """The message of a record some of whose fields have unusual types."""
 
     content: Any = None
     id: Any = None
@@ -123,13 +124,13 @@ class LooseContent(Struct):
 
 
 class Origination(Struct, gc=False):
-    """The `origin` of a user record, where a newer client wrote one."""
+    """The `origin` of a user record, which newer clients write."""
 
     kind: str | None = None
 
 
 class Record(Struct, rename="camel"):
-    """A user or assistant record: the fields that make the tree, and what it says."""
+    """A user or assistant record: the fields that form the tree, and its message."""
 
     type: str | None = None
     uuid: str | None = None
@@ -146,7 +147,7 @@ class Record(Struct, rename="camel"):
 
 
 class LooseRecord(Struct, rename="camel"):
-    """A user or assistant record some of whose fields are of unusual shapes."""
+    """A user or assistant record some of whose fields have unusual types."""
 
     uuid: str
     message: LooseContent
@@ -156,7 +157,7 @@ class LooseRecord(Struct, rename="camel"):
 
 
 class Queued(Struct, gc=False, rename={"command_mode": "commandMode"}):
-    """An attachment; of interest is `queued_command`, words typed while the agent was at work."""
+    """An attachment; only `queued_command` is read, a prompt typed while the agent was working."""
 
     type: str | None = None
     prompt: Any = None

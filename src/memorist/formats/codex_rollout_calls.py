@@ -1,7 +1,7 @@
-"""Calls and their answers, the bulk of a rollout, decoded straight into typed records.
+"""Decoding tool calls and their results, the bulk of a rollout, straight into typed records.
 
-This is the short way for lines of the usual shape; `memorist.formats.openai_responses_items.read_item` reads every shape, and gives an equal
-message for these (a test holds that).
+This is the fast path for lines of the usual shape; `openai_responses.read_item` reads every shape
+and gives an equal message for these (a test asserts that).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _MODEL, _TOOL = Origin.MODEL, Origin.TOOL
 
 
 def read_call(data: bytes, number: int, reply: str, model: str | None) -> Message:
-    """The message of a line with a call. Raises msgspec.ValidationError for one of another shape."""
+    """The message of a line with a call. Raises msgspec.ValidationError for another shape."""
     record = _call(data)
     item = record.payload
     block = ToolUse(item.call_id, item.name, parsed_arguments(item.arguments) or {}, item.arguments, None, _extra(item))
@@ -87,7 +87,8 @@ def read_call(data: bytes, number: int, reply: str, model: str | None) -> Messag
 
 
 def read_answer(data: bytes, number: int) -> Message:
-    """The message of a line with an answer. Raises msgspec.ValidationError for one of another shape."""
+    """The message of a line with a call's result. Raises msgspec.ValidationError for another shape.
+    """
     record = _answer(data)
     item = record.payload
     return Message(

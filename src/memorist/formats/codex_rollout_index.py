@@ -1,4 +1,6 @@
-"""First pass over a Codex rollout file: what each line is, what the session is, and which turns were taken back (codex.md 3.7 and part 5)."""
+"""First pass over a Codex rollout file: the kind of each line, the session's metadata, and which
+turns were rolled back (codex.md 3.7 and part 5).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from memorist.formats.recorded import Head, Line
 
 BLANK, PROBLEM, ITEM, BARE_ITEM, USER_EVENT, AGENT_EVENT, REASONING_EVENT = range(7)
 COUNT, ROLLBACK, COMPACTED, CONTEXT, META, STARTED, CALL, ANSWER, SAID, THOUGHT, WORLD, UNTYPED = range(7, 19)
-"""Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients wrote them."""
+"""Codes of lines. A BARE_ITEM is a history item that is a line of its own, as the oldest clients
+wrote them.
+"""
 
 _KINDS = ("", " ", "response_item", "item", "user_message", "agent_message", "agent_reasoning")
 _MORE_KINDS = (
@@ -52,13 +56,17 @@ _UNRECORDED = frozenset({"ghost_snapshot", "additional_tools", "compaction_trigg
 _TELLING = (CONTEXT, STARTED, META, UNTYPED)
 _MOST_KINDS = 250
 KEPT_BYTES = 16 * 1024 * 1024
-"""Bytes of lines that are kept from the first pass, so that files up to about this size are read from the disk once."""
+"""Bytes of lines that are kept from the first pass, so that files up to about this size are read
+from disk once.
+"""
 _start = re.compile(
     rb'\{"timestamp":"[^"]{1,40}",("type":"(?:[^"]{1,40}","payload":\{"type":"[^"]{1,60}|turn_context","payload":\{))"'
 ).match
-"""The bytes that tell what a line is: its type and its payload's. A `turn_context`, which is long, is told by its type alone."""
+"""Matches the bytes that determine a line's kind: its type and its payload's type. A
+`turn_context`, which is long, is determined by its type alone.
+"""
 _BRACE = ord("}")
-"""Stands before the end of a line that is not cut off."""
+"""Second-last byte of a line that is not cut off."""
 
 
 class _Payload(Struct, gc=False):
@@ -86,26 +94,27 @@ _turn = msgspec.json.Decoder(TurnLine).decode
 
 
 class Index:
-    """What the first pass found out."""
+    """The result of the first pass."""
 
     def __init__(self) -> None:
         self.codes = bytearray(1)
         """A code for each line, from line 1."""
         self.kinds: dict[str, int] = {kind: code for code, kind in enumerate((*_KINDS, *_MORE_KINDS))}
         self.kept: list[Line] = []
-        """The first lines."""
+        """The first lines of the file."""
         self.whole = False
-        """Whether those are all."""
+        """Whether those are all lines."""
         self.turns = Turns()
         self.rollbacks: dict[int, tuple[int, int]] = {}
-        """For the line of a marker, the turns and the messages that it took back."""
+        """For the line of a rollback marker, the numbers of turns and messages that it removed."""
         self.meta: MetaLine | None = None
         self.turn = TurnPayload()
         self.by_events = False
         """Whether the file has no history items, so that its events are the conversation."""
 
     def head(self) -> Head:
-        """The session as a whole; the first `session_meta` counts, later ones may come from a fork."""
+        """The session as a whole; the first `session_meta` counts, later ones may come from a fork.
+        """
         line = self.meta or MetaLine(MetaPayload())
         meta = line.payload
         given = meta.base_instructions or meta.instructions
@@ -124,9 +133,9 @@ class Index:
 
 
 def build(lines: Iterable[Line]) -> Index:
-    """Say what every line is; where turns were taken back, go through the lines once more to find out which.
+    """Classify every line; when turns were rolled back, read the lines once more to find out which.
 
-    The bytes from the type to the payload's type tell what most lines are without a look at their JSON.
+    The bytes from the type to the payload's type determine most lines without decoding their JSON.
     """
     index = Index()
     known: dict[bytes, int] = {}
@@ -158,7 +167,9 @@ def build(lines: Iterable[Line]) -> Index:
 
 
 def _look(index: Index, data: bytes) -> int:
-    """What a line is, by its JSON; after repair where it needs one, by its kind alone where its fields are of other shapes."""
+    """The code of a line by decoding it; after repair if it needs one, by its kind alone when its
+    fields have other types.
+    """
     sound: bytes | None = data
     for _ in range(2):
         try:
@@ -175,7 +186,7 @@ def _look(index: Index, data: bytes) -> int:
 
 
 def _code(index: Index, probe: _Probe) -> int:
-    """The code of a record; a new one for a kind met for the first time."""
+    """The code of a record; a new one for a kind seen for the first time."""
     kind, code = _known(probe)
     if code == UNTYPED and index.meta is not None:
         code = BLANK
@@ -190,7 +201,7 @@ def _code(index: Index, probe: _Probe) -> int:
 
 
 def _known(probe: _Probe) -> tuple[str, int]:
-    """The kind of a record and its code; BLANK for a kind that the second pass leaves aside."""
+    """The kind of a record and its code; BLANK for a kind that the second pass ignores."""
     kind = probe.type or "unknown"
     if probe.payload is None:
         bare = BARE_ITEM if kind in _ITEM_KINDS else BLANK
@@ -204,7 +215,7 @@ def _known(probe: _Probe) -> tuple[str, int]:
 
 
 def _note(index: Index, code: int, data: bytes) -> None:
-    """Keep what the line says about the session; the first that says it decides."""
+    """Record what the line says about the session; the first value wins."""
     if code in (CONTEXT, STARTED):
         known = index.turn
         if known.model and known.cwd and known.model_context_window:
@@ -217,7 +228,7 @@ def _note(index: Index, code: int, data: bytes) -> None:
 
 
 def _follow_turns(index: Index, lines: Iterable[Line]) -> None:
-    """Find the stretches that were taken back."""
+    """Find the line ranges that were rolled back."""
     turns = index.turns
     for number, data, _ in lines:
         code = index.codes[number] if number < len(index.codes) else BLANK
@@ -245,7 +256,7 @@ def _turns_of(data: bytes) -> int:
 
 
 def item_of(data: bytes, number: int, *, bare: bool) -> Message | None:
-    """The message of a line with a history item; None where it is damaged past mending."""
+    """The message of a line with a history item; None when it is damaged beyond repair."""
     sound: bytes | None = data
     for _ in range(2):
         try:
@@ -258,7 +269,7 @@ def item_of(data: bytes, number: int, *, bare: bool) -> Message | None:
 
 
 def turn_of(data: bytes) -> TurnPayload:
-    """What a line says about a turn; nothing when its fields are of other shapes."""
+    """The turn metadata in a line; empty when its fields have other types."""
     try:
         return _turn(data).payload
     except FAILURES:
@@ -266,7 +277,7 @@ def turn_of(data: bytes) -> TurnPayload:
 
 
 def _try_bare_meta(data: bytes) -> MetaLine | None:
-    """The first line of the oldest clients: the session's facts, without a type."""
+    """The first line of the oldest clients: the session's metadata without a type."""
     try:
         meta = _bare_meta(data)
     except FAILURES:

@@ -1,7 +1,9 @@
-"""Codex rollout files, read into the live conversation (codex.md section 3.7 and part 5, clients.md section 1.3).
+"""Reading Codex rollout files as the live conversation (codex.md section 3.7 and part 5, clients.md
+section 1.3).
 
-The lines are gone through twice: once for what each line is and which turns were taken back, once for the content. The order of the file is the
-order of the conversation. What an event repeats from the history is left aside; a file of events alone is read from them.
+The lines are read twice: once for the kind of each line and the rolled-back turns, once for the
+content. The order of the file is the order of the conversation. Events that repeat history items
+are ignored; a file of events alone is read from them.
 """
 
 from __future__ import annotations
@@ -50,25 +52,28 @@ _world = msgspec.json.Decoder(WorldLine).decode
 _spoken = msgspec.json.Decoder(SpokenLine).decode
 
 _TYPED = {CALL: read_call, SAID: read_said, THOUGHT: read_thought}
-"""How the model's own items are read where they are of the usual shape."""
+"""Readers of the model's own items of the usual shape."""
 _MODEL = Origin.MODEL
 _ASSISTANT, _ROLE_WITHIN = b'"role":"assistant"', 250
-"""What tells a message of the assistant, most of the messages, and where in its line."""
+"""The bytes that identify an assistant message, and within how many bytes of its line they stand.
+"""
 _EVENT_CODES = (USER_EVENT, AGENT_EVENT, REASONING_EVENT)
 _HISTORY_CODES = (CALL, ANSWER, SAID, THOUGHT, ITEM)
 _LIVE_CODES = (*_HISTORY_CODES, BARE_ITEM, *_EVENT_CODES, COUNT, COMPACTED, WORLD)
-"""What goes away with the turn that it belongs to."""
+"""Lines that are rolled back together with their turn."""
 
 
 def read(lines: Lines) -> Iterator[Entry]:
-    """Read a rollout: the Head, then the conversation, and all else as Aside, Skip or Mend where it stands."""
+    """Read a rollout: the `SessionHead`, then the conversation, and everything else as side
+    records, skipped and repaired lines at their position.
+    """
     index = build(lines)
     yield index.head()
     yield from _Reading(index).entries(index.kept if index.whole else lines)
 
 
 class _Reading:
-    """The second pass, with what it has to remember."""
+    """The second pass over the file, with its state."""
 
     def __init__(self, index: Index) -> None:
         self.index = index
@@ -77,12 +82,12 @@ class _Reading:
         self.model = ""
         self.turn = ""
         self.reply: str | None = None
-        """The reply that is under way; ended by a user's or a tool's words."""
+        """Id of the current reply; a user message or tool result ends it."""
         self.context: int | None = None
         self.total: tuple[TokenCounts | None, TokenCounts] | None = None
 
     def entries(self, lines: Iterable[Line]) -> Iterator[Entry]:
-        """Everything but the head."""
+        """Every entry but the head."""
         end, all_codes = self.last + 1, self.index.codes
         stretches = iter([*self.index.turns.stretches, (end, end)])
         first, after = next(stretches)
@@ -119,7 +124,9 @@ class _Reading:
         return self._message(read_item(record.payload, f"item-{number}"), epoch(record.timestamp), number)
 
     def _other(self, line: Line, *, gone: bool) -> tuple[Entry, ...]:
-        """The entry of any other line; none for a blank one. `gone` says that it belongs to a turn that was taken back."""
+        """The entry of any other line; none for a blank one. `rolled_back` says that it belongs to
+        a rolled-back turn.
+        """
         number, data, problem = line
         code = self.index.codes[number]
         if code == PROBLEM:
@@ -134,7 +141,7 @@ class _Reading:
             return self._after_mending(code, number, data)
 
     def _after_mending(self, code: int, number: int, data: bytes) -> tuple[Entry, ...]:
-        """The entry of a line that could not be read as it stands."""
+        """The entry of a line that could not be read as it is."""
         if code == ITEM:
             try:
                 return (self._unusual_item(number, data),)
@@ -149,14 +156,16 @@ class _Reading:
             return (Skip(number, MALFORMED),)
 
     def _unusual_item(self, number: int, data: bytes) -> Message:
-        """The message of a call or an answer of an unusual shape, or of an item with an odd time. Raises one of `FAILURES`."""
+        """The message of a call or result of an unusual shape, or of an item with an invalid time.
+        Raises one of `FAILURES`.
+        """
         try:
             return self._item(ITEM, number, data)
         except FAILURES:
             return self._message(read_item(_undated(data).payload, f"item-{number}"), None, number)
 
     def _entry(self, code: int, number: int, data: bytes) -> Entry:
-        """The entry of a line by what it is. Raises one of `FAILURES`."""
+        """The entry of a line by its code. Raises one of `FAILURES`."""
         if code == ITEM:
             return self._item(code, number, data)
         found: Entry | None = None
@@ -178,7 +187,7 @@ class _Reading:
         return found or Aside(self.names[code], number, data.rstrip())
 
     def _message(self, message: Message, timestamp: float | None, number: int) -> Message:
-        """The message with what its line and its turn add."""
+        """The message with the values that its line and turn add."""
         if message.origin is not _MODEL:
             if message.role in ("user", "tool"):
                 self.reply = None
@@ -188,7 +197,7 @@ class _Reading:
         return replace(message, timestamp=timestamp, line=number, reply_id=self.reply, model=self.model or None)
 
     def _event(self, code: int, number: int, data: bytes) -> Message:
-        """What was said, in a file that has no history items."""
+        """The message of an event, in a file without history items."""
         record = _spoken(data)
         text = record.payload.message or record.payload.text or ""
         role: Role = "user" if code == USER_EVENT else "assistant"
@@ -197,9 +206,11 @@ class _Reading:
         return self._message(Message(id=f"event-{number}", role=role, blocks=(block,), origin=origin), seconds(record.timestamp), number)
 
     def _measured(self, number: int, data: bytes) -> Measured | None:
-        """The count of a call; None where the line repeats the last count, or tells of rate limits alone.
+        """The usage of a call; None when the line repeats the previous count, or reports rate
+        limits alone.
 
-        After a compaction the total stays and the last usage holds the new size of the context, so both are compared.
+        After a compaction the total is unchanged and the last usage holds the new size of the
+        context, so both are compared.
         """
         info = _count(data).payload.info
         if (
@@ -221,7 +232,9 @@ class _Reading:
         )
 
     def _boundary(self, number: int, data: bytes) -> Boundary:
-        """A compaction. An old one has no replacement history: its summary alone then stands for what was before."""
+        """A compaction. An old record has no replacement history: its summary alone then replaces
+        what was before.
+        """
         record = _compacted(data)
         about = record.payload
         if about.replacement_history is not None:
@@ -242,7 +255,9 @@ class _Reading:
 
 
 def _world_record(number: int, data: bytes) -> WorldRecord:
-    """What the model was told about its surroundings. A record of another shape holds nothing, and the state is not known from there on."""
+    """The environment the model was told about. A record of another shape holds nothing, and the
+    state is unknown from there on.
+    """
     try:
         payload = _world(data).payload
     except msgspec.ValidationError:

@@ -1,4 +1,6 @@
-"""The records of a Codex rollout file, as far as they are read (codex.md part 5). Fields that are not named are skipped unbuilt."""
+"""The records of a Codex rollout file, as far as they are read (codex.md part 5). Fields that are
+not named are skipped without being built.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,19 @@ class ItemLine(Struct):
 
 
 class UndatedItemLine(Struct):
-    """The same, where the time is of another shape."""
+    """The same, when the time is of another type."""
 
     payload: Any
 
 
 class Git(Struct, gc=False):
-    """Where the repository stood."""
+    """The state of the repository."""
 
     branch: str | None = None
 
 
 class MetaPayload(Struct, gc=False):
-    """What a session says about itself."""
+    """The session's metadata."""
 
     id: str | None = None
     session_id: str | None = None
@@ -48,7 +50,7 @@ class MetaLine(Struct, gc=False):
 
 
 class TokenCounts(Struct, gc=False):
-    """Tokens of one call, or of all; the input includes what came from the cache."""
+    """Tokens of one call, or of all; the input includes cached tokens."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -65,13 +67,13 @@ class TokenInfo(Struct, gc=False):
 
 
 class CountPayload(Struct, gc=False):
-    """A `token_count`; without `info` it tells of rate limits alone."""
+    """A `token_count`; without `info` it reports rate limits alone."""
 
     info: TokenInfo | None = None
 
 
 class CountLine(Struct, gc=False):
-    """A record of tokens."""
+    """A record of token counts."""
 
     payload: CountPayload
 
@@ -92,21 +94,22 @@ class CompactedLine(Struct):
 
 
 class SpokenPayload(Struct, gc=False):
-    """An event that repeats what was said: `message` of the user and the agent, `text` of its reasoning."""
+    """An event that repeats a text: `message` of the user and the agent, `text` of its reasoning.
+    """
 
     message: str | None = None
     text: str | None = None
 
 
 class SpokenLine(Struct, gc=False):
-    """A record of something said."""
+    """A record of a user or agent message, or of reasoning."""
 
     payload: SpokenPayload
     timestamp: str | None = None
 
 
 class TurnPayload(Struct, gc=False):
-    """What `turn_context` and `task_started` say about a turn."""
+    """The content of `turn_context` and `task_started`."""
 
     turn_id: str | None = None
     cwd: str | None = None
@@ -121,13 +124,13 @@ class TurnLine(Struct, gc=False):
 
 
 class WorldPayload(Struct, gc=False):
-    """What the model was told about its surroundings: whole, or what changed of it."""
+    """The environment as told to the model: in full, or its changes."""
 
     full: bool
     state: dict[str, Any]
 
 
 class WorldLine(Struct, gc=False):
-    """A record of the surroundings."""
+    """A record of the environment."""
 
     payload: WorldPayload

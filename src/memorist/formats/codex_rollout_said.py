@@ -1,7 +1,7 @@
-"""What the assistant said and thought, decoded straight into typed records.
+"""Decoding assistant messages and reasoning straight into typed records.
 
-This is the short way for lines of the usual shape, as `memorist.formats.codex_rollout_calls` is for calls: the general reader gives an equal message
-(a test holds that).
+This is the fast path for lines of the usual shape, like `read_call` for calls: the general reader
+gives an equal message (a test asserts that).
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ _MODEL = Origin.MODEL
 
 
 def read_said(data: bytes, number: int, reply: str, model: str | None) -> Message:
-    """The message of a line with the assistant's words. Raises msgspec.ValidationError for one of another shape."""
+    """The message of a line with an assistant message. Raises msgspec.ValidationError for another
+    shape.
+    """
     record = _said(data)
     item = record.payload
     metadata = item.internal_chat_message_metadata_passthrough
@@ -80,12 +82,12 @@ def read_said(data: bytes, number: int, reply: str, model: str | None) -> Messag
 
 @lru_cache(maxsize=16)
 def _wire(phase: str | UnsetType) -> Wire:
-    """Most messages say no more than their phase, which is one of a few."""
+    """Shared `WireInfo` of messages with no other extra than their phase, which has few values."""
     return _SAID_WIRE if phase is UNSET else Wire(_SAID_WIRE.format, "message", extra={"phase": phase})
 
 
 def read_thought(data: bytes, number: int, reply: str, model: str | None) -> Message:
-    """The message of a line with reasoning. Raises msgspec.ValidationError for one of another shape."""
+    """The message of a line with reasoning. Raises msgspec.ValidationError for another shape."""
     record = _thought(data)
     item = record.payload
     texts = [part["text"] for part in item.summary if isinstance(part, dict) and isinstance(part.get("text"), str)]
@@ -104,7 +106,7 @@ def read_thought(data: bytes, number: int, reply: str, model: str | None) -> Mes
 
 
 def _beside(item: _Thought) -> JsonObject:
-    """What of the item is in no field of the block."""
+    """The keys of the item that no field of the block holds."""
     extra: JsonObject = {} if item.id is UNSET else {"id": item.id}
     extra["summary"] = item.summary
     if item.content is not UNSET:

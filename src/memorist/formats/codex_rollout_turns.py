@@ -1,4 +1,6 @@
-"""The turns of a Codex rollout, and which of them were taken back (codex.md section 3.7 and part 5)."""
+"""The turns of a Codex rollout, and which of them were rolled back (codex.md section 3.7 and part
+5).
+"""
 
 from __future__ import annotations
 
@@ -6,29 +8,33 @@ from msgspec import Struct
 
 
 class _Mark(Struct, frozen=True):
-    """A place that a history may be cut back to: the line, and how many live messages stand before it."""
+    """A point to which a history may be cut back: the line, and the number of live messages before
+    it.
+    """
 
     line: int
     messages: int
 
 
 class Turns:
-    """The turns of a rollout so far, and the stretches of lines that were taken back."""
+    """The turns of a rollout so far, and the line ranges that were rolled back."""
 
     def __init__(self) -> None:
         self.messages = 0
         self.stretches: list[tuple[int, int]] = []
-        """First line and the line after the last, in order, apart from each other."""
+        """First line and the line after the last, in order, without overlaps."""
         self._starts: list[_Mark] = []
         self._segment: _Mark | None = None
         self._context: _Mark | None = None
 
     def started(self, line: int) -> None:
-        """A turn begins; the user's words follow."""
+        """A turn begins; the user's message follows."""
         self._segment = _Mark(line, self.messages)
 
     def said(self, line: int, *, typed: bool, context: bool) -> None:
-        """A message stands at the line: typed by the person, put there by the harness (`context`), or of the model and its tools."""
+        """A message at the line: typed by the user, injected by the host (`context`), or from the
+        model and its tools.
+        """
         here = _Mark(line, self.messages)
         if typed:
             self._begin(here)
@@ -39,11 +45,15 @@ class Turns:
         self.messages += 1
 
     def told(self, line: int) -> None:
-        """A record of what the model is told stands at the line; right above the user's words it belongs to their turn."""
+        """Injected context at the line; directly before a user message it belongs to that turn."""
         self._context = self._context or _Mark(line, self.messages)
 
     def _begin(self, here: _Mark) -> None:
-        """Words that are typed while a turn runs belong to it. The first turn begins at its words: what stands before is the session's."""
+        """Begin a turn at a user message.
+
+        A message typed while a turn runs belongs to that turn. The first turn begins at its
+        message: what comes before belongs to the session.
+        """
         if not self._starts:
             self._starts.append(here)
         elif self._segment is None:
@@ -52,7 +62,9 @@ class Turns:
             self._starts.append(self._segment)
 
     def take_back(self, turns: int, line: int) -> tuple[int, int]:
-        """Drop the last turns; returns how many there were to drop, and how many messages went with them."""
+        """Drop the last turns; returns how many turns there were to drop, and how many messages
+        they held.
+        """
         dropped = self._starts[-turns:] if turns > 0 else []
         if not dropped:
             return 0, 0

@@ -1,15 +1,19 @@
-"""Harness text told apart from what a person typed, for both families (claude-code.md sections 1.4 and 12.9, codex.md section 3.2).
+"""Telling text injected by a host apart from what the user typed, for both families (claude-code.md
+sections 1.4 and 12.9, codex.md section 3.2).
 
-On the wire much harness text has the role `user`: reminders, instruction files, hook output, notices. Three rules find it, all by marker:
+On the wire much host text has the role `user`: reminders, instruction files, hook output, notices.
+Three rules find it, all by marker:
 
-- a *part* is cut where it opens at the start of a line (or right after another part) and is closed: `<system-reminder>…</system-reminder>`;
-- a *whole* text that begins with an opening and ends with its closing marker is harness text, whatever stands between;
-- a *lead* marks the whole text by its first words.
+- a *part* is cut where it opens at the start of a line (or right after another part) and is closed:
+  `<system-reminder>…</system-reminder>`;
+- a *whole* text that begins with an opening and ends with its closing marker is host text, whatever
+  stands between;
+- an *opening* marks the whole text by its first words.
 
-The label around a picture (`<image name=…>`, `</image>`) is harness text where it is all of a block.
+The label around an image (`<image name=…>`, `</image>`) is host text when it is all of a block.
 
-A tag in the middle of a sentence, an unclosed tag, and a tag in a fenced code block are a person's words about tags. Markers match without
-regard to case.
+A tag in the middle of a sentence, an unclosed tag, and a tag in a fenced code block are the user's
+words about tags. Markers match case-insensitively.
 """
 
 from __future__ import annotations
@@ -72,7 +76,9 @@ _WHOLES: tuple[str, ...] = (
     "user_action",
     "current_notes_content",
 )
-"""Tags with everyday names: harness text only where they enclose the whole text. `external_KEY` is one of these with a free name."""
+"""Tags with common names: host text only when they enclose the whole text. `external_KEY` is one of
+these with a free name.
+"""
 
 _LEADS: tuple[tuple[str, Origin], ...] = (
     ("this session is being continued from a previous conversation", Origin.SUMMARY),
@@ -86,7 +92,7 @@ _LEADS: tuple[tuple[str, Origin], ...] = (
     ("you are performing a context checkpoint compaction", Origin.INJECTED),
     ("critical: respond with text only", Origin.INJECTED),
 )
-"""First words of texts that are harness text to their end."""
+"""First words of texts that are host text to their end."""
 _LEAD_WORDS = tuple(words for words, _ in _LEADS)
 
 _REQUEST_MARK = "## my request for codex:"
@@ -95,7 +101,7 @@ _AGENTS_LEAD = "# agents.md instructions"
 _AGENTS_END = "</instructions>"
 _LEAD_LENGTH = 80
 _NESTING_LIMIT = 8
-"""Closing tags looked at for one opening; keeps the search linear on hostile text."""
+"""Closing tags tried for one opening; keeps the search linear on hostile text."""
 
 _OPENING = late_pattern(r"(?:^|(?<=>))[ \t]*<(" + "|".join(map(re.escape, _PARTS)) + r")(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
 _CLOSING = late_pattern("</(?:" + "|".join(map(re.escape, _PARTS)) + ")>", re.IGNORECASE)
@@ -111,7 +117,7 @@ _TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
 
 
 class Part(NamedTuple):
-    """A harness part of a text: its tag, and where it begins and ends."""
+    """A host's part of a text: its tag, start and end."""
 
     tag: str
     start: int
@@ -119,14 +125,18 @@ class Part(NamedTuple):
 
 
 def origin_of(text: str) -> Origin:
-    """Where a text with the role `user` comes from, by its markers. A text in which a person's words remain is `USER`."""
+    """The origin of a text with the role `user`, by its markup. A text that still holds user text
+    is `USER`.
+    """
     return _split(text)[1]
 
 
 def typed_text(text: str) -> str:
-    """What a person typed: the text without its harness parts; the text itself where there are none; empty for pure harness text.
+    """What the user typed: the text without its host parts; the text itself when there are none;
+    empty for pure host text.
 
-    A slash command comes back as it was typed (`/name arguments`), a shell line with `!`, a memory line with `#`.
+    A slash command is returned as typed (`/name arguments`), a shell line with `!`, a memory line
+    with `#`.
     """
     return _split(text)[0]
 
@@ -168,7 +178,8 @@ def _after_interruption(text: str) -> tuple[str, Origin]:
 
 
 def _without_instructions(text: str, lead: str) -> str:
-    """The text without an instruction-file wrapper or an editor's context in front of the request."""
+    """The text without an instruction-file wrapper or an editor's context in front of the request.
+    """
     if lead.startswith(_AGENTS_LEAD):
         folded = text.lower()
         closing = len(text) if folded.rstrip().endswith(_AGENTS_END) else folded.find(_AGENTS_END) + len(_AGENTS_END)
@@ -180,7 +191,9 @@ def _without_instructions(text: str, lead: str) -> str:
 
 
 def _without_parts(text: str) -> tuple[str, Origin | None]:
-    """The text without its parts, and the origin of the first part; None, and the text as it came, where there is none."""
+    """The text without its host parts, and the origin of the first one; None, and the text
+    unchanged, when there are none.
+    """
     found = parts(text)
     if not found:
         return text, None
@@ -194,7 +207,7 @@ def _without_parts(text: str) -> tuple[str, Origin | None]:
 
 
 def parts(text: str) -> list[Part]:
-    """The harness parts of a text, in order; what stands between them is not of a harness."""
+    """The host parts of a text, in order; the text between them is not the host's."""
     # Parts are closed, and a closing tag is found much faster than an opening one.
     opening = _OPENING.search(text) if _CLOSING.search(text) else None
     found: list[Part] = []
@@ -218,7 +231,9 @@ def parts(text: str) -> list[Part]:
 
 
 def _closing(folded: str, tag: str, start: int) -> int:
-    """Where the part ends that opened before `start`: after the closing tag that balances it, else after the first; -1 when unclosed."""
+    """Where the part that opened before `start` ends: after the closing tag that balances it,
+    otherwise after the first; -1 when unclosed.
+    """
     mark = f"</{tag}>"
     first = folded.find(mark, start)
     if first < 0:
@@ -236,7 +251,7 @@ def _closing(folded: str, tag: str, start: int) -> int:
 
 
 def _as_typed(text: str) -> str:
-    """A slash command, shell line or memory line as the person typed it; any other text as it came."""
+    """A slash command, shell line or memory line as the user typed it; any other text unchanged."""
     found = _TYPED_TAG.match(text)
     if found:
         return f"{_TYPED_SIGN[found[1].lower()]}{found[2].strip()}"

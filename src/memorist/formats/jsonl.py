@@ -1,4 +1,6 @@
-"""What the readers of JSONL session files have in common: times, lines that need mending, and why a line cannot be used."""
+"""Shared by the readers of JSONL session files: timestamps, lines that need repair, and why a line
+cannot be used.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from datetime import UTC, datetime
 import msgspec
 
 FAILURES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding a bad line raises; RecursionError for absurd nesting."""
+"""What decoding a bad line raises; RecursionError for excessive nesting."""
 
 MALFORMED = "its fields are not those of such a record"
 REPLACED = "characters that are not valid text were replaced"
@@ -20,7 +22,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def seconds(timestamp: object) -> float | None:
-    """A recorded time (ISO 8601, UTC where it names no zone) as seconds since the epoch; None for anything else."""
+    """A recorded time (ISO 8601, UTC when it names no zone) as seconds since the epoch; None for
+    anything else.
+    """
     if not isinstance(timestamp, str):
         return None
     try:
@@ -33,7 +37,7 @@ def seconds(timestamp: object) -> float | None:
 
 
 def epoch(moment: datetime | None) -> float | None:
-    """A decoded time (UTC where it names no zone) as seconds since the epoch."""
+    """A decoded time (UTC when it names no zone) as seconds since the epoch."""
     if moment is None:
         return None
     # What `timestamp` gives, in half its time.
@@ -41,7 +45,9 @@ def epoch(moment: datetime | None) -> float | None:
 
 
 def mended(data: bytes) -> bytes | None:
-    """The line without NUL bytes around it, with bad UTF-8, lone surrogates and numbers unknown to JSON replaced; None when it is no object."""
+    """Repair a line: strip NUL bytes around it; replace bad UTF-8, lone surrogates and numbers
+    unknown to JSON. None when it is no object.
+    """
     try:
         record = json.loads(
             data.strip(b"\0\r\n \t").decode("utf-8", "replace"), strict=False, parse_constant=_no_number, parse_float=_finite

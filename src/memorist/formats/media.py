@@ -1,7 +1,8 @@
-"""Pictures and documents carried from one wire format's form to another's.
+"""Converting images and documents from one wire format to another.
 
-Anthropic writes `{"type": "base64" | "url" | "text" | "file" …}`; Responses and Chat Completions write links, with `data:` URLs for inline
-bytes. A file id belongs to one provider's store and cannot be carried over.
+Anthropic writes `{"type": "base64" | "url" | "text" | "file" …}`; Responses and Chat Completions
+write links, with `data:` URLs for inline bytes. A file id belongs to one provider's store and
+cannot be converted.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _PDF = "application/pdf"
 
 
 def image_link(image: Image) -> str | None:
-    """The picture as a URL (`data:` for inline bytes); None when it is only known by a file id."""
+    """The image as a URL (`data:` for inline bytes); None when only a file id is known."""
     source = image.source
     kind = source.get("type")
     if kind == "image_url":
@@ -24,7 +25,9 @@ def image_link(image: Image) -> str | None:
 
 
 def document_link(document: Document) -> str | None:
-    """The document as a URL (`data:` for inline bytes); None when it is plain text or only known by a file id."""
+    """The document as a URL (`data:` for inline bytes); None when it is plain text or only a file
+    id is known.
+    """
     source = document.source
     kind = source.get("type")
     if kind == "file":
@@ -36,13 +39,13 @@ def document_link(document: Document) -> str | None:
 
 
 def document_text(document: Document) -> str | None:
-    """The words of a document that the wire carries as plain text."""
+    """The text of a document that the wire carries as plain text."""
     source = document.source
     return _text(source.get("data")) if source.get("type") == "text" else None
 
 
 def document_name(document: Document) -> str:
-    """A file name for the document: its own, or a plain one; OpenAI asks for one with inline bytes."""
+    """The document's file name, or a default; OpenAI requires one with inline bytes."""
     holder = document.source.get("file")
     places = (document.extra, document.source, holder if isinstance(holder, dict) else None)
     for place in places:
@@ -53,7 +56,7 @@ def document_name(document: Document) -> str:
 
 
 def anthropic_source(link: str) -> JsonObject:
-    """A link in Anthropic's form: base64 for a `data:` URL, else the URL."""
+    """A link as Anthropic's source object: base64 for a `data:` URL, otherwise the URL."""
     head, comma, data = link.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         return {"type": "base64", "media_type": head[5:-7] or _PDF, "data": data}

@@ -1,6 +1,8 @@
-"""memorist's own transcript: one JSON object a line, the first of them `{"memorist": "transcript", "version": 1, "head": {…}}`.
+"""memorist's own transcript: one JSON object per line, the first of them `{"memorist":
+"transcript", "version": 1, "head": {…}}`.
 
-Every other line is `{"type": …, "entry": {…}}` with the fields of the value as they stand, so that what is read equals what was written.
+Every other line is `{"type": …, "entry": {…}}` with the fields of the value, so that what is read
+equals what was written.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from memorist.formats.jsonl import FAILURES, REPLACED, mended, reason
 from memorist.formats.recorded import Aside, Boundary, Entry, Head, Line, Lines, Measured, Mend, RolledBack, Skip, WorldRecord
 
 VERSION = 1
-"""Version of the file format; a reader refuses a higher one."""
+"""Version of the file format; a reader rejects a higher one."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -63,9 +65,10 @@ _any = msgspec.json.Decoder(_Any).decode
 
 
 def encode(entry: Entry) -> bytes:
-    """One line for the entry, its end of line included; nothing for Aside, Skip and Mend, which tell about another file.
+    """One line for the entry, including its line end; empty for side records, skipped and repaired
+    lines, which describe another file.
 
-    A lone surrogate, which no JSON text can hold, becomes the replacement character.
+    A lone surrogate, which JSON text cannot hold, becomes the replacement character.
     """
     line: Struct
     match entry:
@@ -91,7 +94,8 @@ def encode(entry: Entry) -> bytes:
 
 
 def read(lines: Lines) -> Iterator[Entry]:
-    """Read a transcript: the Head (an empty one where its line is lost), then every entry as it was written; bad lines as Skip.
+    """Read a transcript: the `SessionHead` (an empty one when its line is lost), then every entry
+    as it was written; bad lines as `SkippedLine`.
 
     Raises UnreadableSession when a newer memorist wrote the file.
     """
@@ -138,7 +142,9 @@ def _read_repaired(data: bytes, number: int, *, opened: bool) -> Entry:
 
 
 def _read_other(data: bytes, number: int, *, opened: bool) -> Entry:
-    """The opening line, or a record of a kind that this version does not know. Raises one of `FAILURES`."""
+    """The opening line, or a record of a kind that this version does not know. Raises one of
+    `FAILURES`.
+    """
     record = _any(data)
     if record.memorist:
         if record.version > VERSION:

@@ -1,6 +1,7 @@
 """OpenAI Chat Completions (`POST /v1/chat/completions`): requests, replies and history, both ways.
 
-The system prompt is the run of `system` and `developer` messages at the head of `messages`; those further down stay in the history.
+The system prompt is the run of `system` and `developer` messages at the head of `messages`; those
+further down stay in the history.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ from memorist.formats.wire import definition as read_definition
 from memorist.ports import Reply
 
 ANSWER_NAME = "answer"
-"""Name of the schema in `response_format`; the API demands one and does nothing with it."""
+"""Name of the schema in `response_format`; the API requires one and does nothing with it."""
 
 _PLAIN = Wire(FORMAT, plain=True)
 _PARTS = Wire(FORMAT)
 
 
 def read_usage(usage: object) -> Usage:
-    """Token counts. `prompt_tokens` counts cached and cache-written tokens too; they are taken out."""
+    """Token counts. `prompt_tokens` includes cached and cache-written tokens; they are subtracted.
+    """
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("prompt_tokens_details")
@@ -66,7 +68,9 @@ def _call(block: ToolUse, wire: Wire | None) -> JsonObject:
 
 
 def _assistant(messages: Sequence[Message]) -> list[JsonObject]:
-    """Neighbouring assistant messages of other formats as one: all text, then all calls. Nothing when there is neither."""
+    """Consecutive assistant messages of other formats as one: all text, then all calls. Empty when
+    there is neither.
+    """
     text = "\n\n".join(part for message in messages if (part := join_texts(message.blocks)))
     calls = [_call(block, message.wire) for message in messages for block in message.tool_uses]
     if not calls:
@@ -75,7 +79,7 @@ def _assistant(messages: Sequence[Message]) -> list[JsonObject]:
 
 
 def _answer(block: ToolResult) -> JsonObject:
-    """A tool message. It can hold only text."""
+    """A tool message, which can hold text only."""
     return {"role": "tool", "tool_call_id": block.tool_use_id, "content": join_texts(block.content)}
 
 
@@ -102,7 +106,9 @@ def _file(block: Document) -> JsonObject:
 
 
 def _other(message: Message) -> list[JsonObject]:
-    """A user, system or developer message of another format; content is one text unless there is more than one part."""
+    """A user, system or developer message of another format; content is one text unless there are
+    several parts.
+    """
     role = "user" if message.role == "tool" else message.role
     parts = [part for block in message.blocks if (part := _part(block)) is not None]
     if role != "user":
@@ -140,7 +146,7 @@ class ChatCodec(BaseCodec):
         return read_message(item, name)
 
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
-        """Write messages as entries of `messages`; those of this format as they stood."""
+        """Write messages as entries of `messages`; those of this format unchanged."""
         return [entry for turn in turns(messages, _native) for entry in _written(turn)]
 
     def decode_request(self, body: JsonObject) -> Prompt:
@@ -175,7 +181,7 @@ class ChatCodec(BaseCodec):
         return {"type": "function", "function": source}
 
     def reply_entries(self, reply: JsonObject) -> list[Any]:
-        """The message of the first choice, as it came."""
+        """The message of the first choice, unchanged."""
         return [_first_choice(reply)["message"]]
 
     def decode_reply(self, body: JsonObject) -> Reply:
@@ -192,19 +198,23 @@ class ChatCodec(BaseCodec):
         return Reply(format=FORMAT, body=body, messages=(message,), usage=usage, stop_reason=stop)
 
     def tool_result(self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False) -> Message:
-        """A tool message. The wire has no error flag; the core block has. The id is empty: whoever stores the message names it."""
+        """A tool message. The wire has no error flag; the core block has. The id is empty: the
+        caller that stores the message assigns it.
+        """
         del custom
         block = ToolResult(tool_use_id, (Text(text),), is_error)
         return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=_PARTS)
 
     def user_text(self, text: str, results: Sequence[Message] = ()) -> tuple[Message, ...]:
-        """The answers, then a user message."""
+        """The tool results, then a user message."""
         return (*results, Message(id="", role="user", blocks=(Text(text),), origin=origin_of(text), wire=_PLAIN))
 
     def new_body(
         self, model: str, *, system: str, text: str, tools: Sequence[ToolDefinition] = (), max_output: int, schema: JsonObject | None = None
     ) -> JsonObject:
-        """A fresh request; a schema goes into `response_format`, strict (openai SDK 3.54, `ResponseFormatJSONSchema`)."""
+        """A fresh request; a schema goes into `response_format`, strict (openai SDK 3.54,
+        `ResponseFormatJSONSchema`).
+        """
         body: JsonObject = {"model": model, "max_completion_tokens": max_output}
         if tools:
             body["tools"] = [self.write_tool(tool) for tool in tools]

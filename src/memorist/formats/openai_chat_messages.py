@@ -1,7 +1,8 @@
 """Messages of OpenAI Chat Completions, both ways: one wire message is one core message.
 
-Block order of an assistant message: reasoning (`reasoning_content` or `reasoning`, as DeepSeek, Qwen, vLLM and llama.cpp write it),
-content, `refusal`, tool calls. The legacy `function_call` and `role: function` are kept but not read as calls: they have no ids to pair.
+Block order of an assistant message: reasoning (`reasoning_content` or `reasoning`, as DeepSeek,
+Qwen, vLLM and llama.cpp write it), content, `refusal`, tool calls. The legacy `function_call` and
+`role: function` are kept but not read as calls: they have no ids to pair.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ Part = Text | Image | Document | Unknown
 
 REASONING_KEYS = ("reasoning_content", "reasoning")
 REFUSAL = "message_refusal"
-"""`Text.extra["type"]` of a message's own `refusal`, beside those of refusal parts."""
+"""`TextBlock.extra["type"]` of a message's own `refusal`, as distinct from refusal parts."""
 
 _WIRES = {(kind, plain): Wire(FORMAT, kind, plain) for kind in ("message", "null", "absent") for plain in (False, True)}
-"""`kind` says how `content` stood: with something in it, as null, or not at all."""
+"""`kind` says how `content` was given: with a value, as null, or not at all."""
 _BASE = frozenset({"role", "content"})
 _TOOL = frozenset({"role", "content", "tool_call_id"})
 _TEXT = frozenset({"type", "text"})
@@ -42,7 +43,9 @@ _REFUSAL_EXTRA: JsonObject = {"type": REFUSAL}
 
 
 def read_message(item: object, name: str) -> Message:
-    """Read one entry of `messages`. Never raises: an entry of no known shape becomes one Unknown block."""
+    """Read one entry of `messages`. Never raises: an entry of unknown shape becomes one
+    `UnknownBlock`.
+    """
     if isinstance(item, dict):
         role = item.get("role")
         reader = _READERS.get(role) if isinstance(role, str) else None
@@ -53,7 +56,9 @@ def read_message(item: object, name: str) -> Message:
 
 
 def _read_content(item: JsonObject) -> tuple[tuple[Part, ...], tuple[str, bool]] | None:
-    """Blocks, and how the content stood (a key of `_WIRES`); None when it is of another type."""
+    """The blocks, and how the content was given (a key of `_WIRES`); None when it is of another
+    type.
+    """
     content = item.get("content")
     if isinstance(content, str):
         return (Text(content),), ("message", True)
@@ -149,7 +154,7 @@ def read_part(raw: object) -> Part:
 
 
 def _read_calls(calls: object) -> list[ToolUse]:
-    """The tool calls; none when any of them is malformed (all then stay as they came)."""
+    """The tool calls; none when any of them is malformed (all are then kept as received)."""
     if not isinstance(calls, list):
         return []
     found = [call for raw in calls if (call := _read_call(raw)) is not None]
@@ -173,7 +178,7 @@ def _read_call(raw: object) -> ToolUse | None:
 
 
 def write_message(message: Message) -> object:
-    """Write a message of this format as it stood, with its edited blocks."""
+    """Write a message of this format as it was read, with its edited blocks."""
     wire = message.wire or _WIRES["message", False]
     if wire.kind == UNKNOWN_ITEM:
         return next((raw_of(block) for block in message.blocks if isinstance(block, Unknown)), None)
@@ -202,7 +207,7 @@ def _is_refusal(block: Block) -> bool:
 
 
 def write_content(content: list[Part], *, plain: bool) -> object:
-    """Text where it was text and still is, else parts."""
+    """A string if it was one and still can be, otherwise parts."""
     first = content[0] if len(content) == 1 else None
     if plain and isinstance(first, Text) and first.extra is None:
         return first.text
@@ -210,7 +215,7 @@ def write_content(content: list[Part], *, plain: bool) -> object:
 
 
 def write_part(part: Part) -> object:
-    """Write a part of this format as it stood."""
+    """Write a part of this format as it was read."""
     match part:
         case Text():
             key = "refusal" if part.extra is not None and part.extra.get("type") == "refusal" else "text"
@@ -227,7 +232,7 @@ def _write_result(block: ToolResult) -> JsonObject:
 
 
 def write_call(block: ToolUse) -> JsonObject:
-    """Write a tool call: its own form with its edited fields, or the usual form."""
+    """Write a tool call: its own form with edited fields, or the usual form."""
     if block.extra is None:
         return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": arguments_text(block)}}
     custom = block.extra.get("type") == "custom"

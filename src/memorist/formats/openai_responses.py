@@ -27,16 +27,17 @@ from memorist.formats.wire import (
 from memorist.ports import Reply
 
 CODEX = "codex"
-"""Format name of messages read from Codex's session files; their items are this format's."""
+"""Format name of messages read from Codex's session files; their items are of this format."""
 ANSWER_NAME = "answer"
-"""Name of the schema in `text.format`; the API demands one and does nothing with it."""
+"""Name of the schema in `text.format`; the API requires one and does nothing with it."""
 
 _MESSAGE = Wire(FORMAT)
 _PLAIN = Wire(FORMAT, plain=True)
 
 
 def read_usage(usage: object) -> Usage:
-    """Token counts. `input_tokens` counts cached and cache-written tokens too; they are taken out."""
+    """Token counts. `input_tokens` includes cached and cache-written tokens; they are subtracted.
+    """
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("input_tokens_details")
@@ -47,7 +48,9 @@ def read_usage(usage: object) -> Usage:
 
 
 def _stop_reason(body: JsonObject) -> str | None:
-    """Why the reply ended: the reason of an incomplete one (`max_output_tokens`, `content_filter`), else the status."""
+    """Why the reply ended: the reason of an incomplete one (`max_output_tokens`, `content_filter`),
+    otherwise the status.
+    """
     details = body.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
     return text_or_none(reason) or text_or_none(body.get("status"))
@@ -74,7 +77,9 @@ def _message_item(blocks: Sequence[Block], role: Role) -> list[JsonObject]:
 
 
 def _translated(message: Message, custom: set[str]) -> list[JsonObject]:
-    """A message of another format as items, in the order of its blocks. `custom` holds the ids of calls to custom tools."""
+    """A message of another format as items, in the order of its blocks. `custom` holds the ids of
+    calls to custom tools.
+    """
     items: list[JsonObject] = []
     waiting: list[Block] = []
     for block in message.blocks:
@@ -102,14 +107,14 @@ class ResponsesCodec(BaseCodec):
         return read_item(item, name)
 
     def history(self, body: JsonObject) -> list[Any]:
-        """The items of `input`; a text stands for one user message. Raises FormatError."""
+        """The items of `input`; a string means one user message. Raises FormatError."""
         value = body.get(self.key)
         if isinstance(value, str):
             return [{"type": "message", "role": "user", "content": value}]
         return require_list(body, self.key, "The openai_responses request")
 
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
-        """Write messages as items; those of this format as they stood."""
+        """Write messages as items; those of this format unchanged."""
         written: list[Any] = []
         custom: set[str] = set()
         for message in messages:
@@ -119,7 +124,9 @@ class ResponsesCodec(BaseCodec):
         return written
 
     def encode_request(self, prompt: Prompt) -> JsonObject:
-        """Write a whole request body; `input` is text again where it was text and nothing came to it."""
+        """Write a whole request body; `input` is a string again when it was one and nothing was
+        added.
+        """
         body = super().encode_request(prompt)
         first = prompt.messages[0] if len(prompt.messages) == 1 else None
         if prompt.wire.format == FORMAT and prompt.wire.plain and first is not None and first.wire == _PLAIN:
@@ -137,7 +144,9 @@ class ResponsesCodec(BaseCodec):
         return "\n\n".join(join_texts(message.blocks) for message in messages)
 
     def read_tool(self, raw: JsonObject) -> ToolDefinition:
-        """Read a tool. A namespace is one definition; a tool that the provider runs is called by its type."""
+        """Read a tool. A namespace is one definition; a tool that the provider runs is named by its
+        type.
+        """
         return definition(raw, raw, "parameters")
 
     def write_tool(self, tool: ToolDefinition) -> JsonObject:
@@ -149,11 +158,13 @@ class ResponsesCodec(BaseCodec):
         return {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema, "strict": False}
 
     def reply_entries(self, reply: JsonObject) -> list[Any]:
-        """The reply's output items, as they came."""
+        """The reply's output items, unchanged."""
         return require_list(reply, "output", "The openai_responses reply")
 
     def decode_reply(self, body: JsonObject) -> Reply:
-        """Read a whole reply: a message for each output item; the last one carries the usage. Raises FormatError."""
+        """Read a whole reply: a message for each output item; the last one carries the usage.
+        Raises FormatError.
+        """
         require_object(body, "The openai_responses reply")
         items = self.reply_entries(body)
         if isinstance(body.get("error"), dict) and not items:
@@ -174,19 +185,23 @@ class ResponsesCodec(BaseCodec):
         return Reply(format=FORMAT, body=body, messages=messages, usage=usage, stop_reason=stop)
 
     def tool_result(self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False) -> Message:
-        """One output item. The wire has no error flag; the core block has. The id is empty: whoever stores the message names it."""
+        """One output item. The wire has no error flag; the core block has. The id is empty: the
+        caller that stores the message assigns it.
+        """
         kind = "custom_tool_call_output" if custom else "function_call_output"
         block = ToolResult(tool_use_id, (Text(text),), is_error)
         return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=Wire(FORMAT, kind))
 
     def user_text(self, text: str, results: Sequence[Message] = ()) -> tuple[Message, ...]:
-        """The answers, then a user message."""
+        """The tool results, then a user message."""
         return (*results, Message(id="", role="user", blocks=(Text(text),), origin=origin_of(text), wire=_MESSAGE))
 
     def new_body(
         self, model: str, *, system: str, text: str, tools: Sequence[ToolDefinition] = (), max_output: int, schema: JsonObject | None = None
     ) -> JsonObject:
-        """A fresh request, not to be stored; a schema goes into `text.format`, strict (openai SDK 3.54, `ResponseFormatTextJSONSchemaConfigParam`)."""
+        """A fresh request, not to be stored by the provider; a schema goes into `text.format`,
+        strict (openai SDK 3.54, `ResponseFormatTextJSONSchemaConfigParam`).
+        """
         body: JsonObject = {"model": model, "max_output_tokens": max_output, "store": False}
         if system:
             body["instructions"] = system

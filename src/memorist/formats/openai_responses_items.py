@@ -1,8 +1,9 @@
 """Items of OpenAI Responses, both ways: one wire item is one core message.
 
-Kinds and their keys: openai SDK 3.54, `ResponseInputItemParam`; `agent_message`, `compaction_summary` and calls whose `call_id` pairs
-with a `function_call_output` come from Codex (codex.md section 9). An item of another kind, or one whose key fields have other types than
-expected, becomes a message with one Unknown block.
+Kinds and their keys: openai SDK 3.54, `ResponseInputItemParam`; `agent_message`,
+`compaction_summary` and calls whose `call_id` pairs with a `function_call_output` come from Codex
+(codex.md section 9). An item of another kind, or one whose key fields have unexpected types,
+becomes a message with one `UnknownBlock`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from memorist.formats.wire import UNKNOWN_ITEM, merged, parsed_arguments, raw_of
 FORMAT = "openai_responses"
 
 MESSAGE_KINDS = frozenset({"message", "easy_message", "agent_message"})
-"""`Wire.kind` of items that are messages. `easy_message` is one without a `type`; `agent_message` is Codex's, from another agent."""
+"""`WireInfo.kind` of items that are messages. `easy_message` is one without a `type`;
+`agent_message` is Codex's, from another agent.
+"""
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "developer": "developer"}
 _MESSAGE = frozenset({"type", "role", "content"})
@@ -27,7 +30,9 @@ _SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"
 
 
 class Call(NamedTuple):
-    """Where a call item keeps its name and its arguments. `tool` is the name where the item has none of its own."""
+    """Where a call item stores its name and arguments. `tool` is the tool name when the item has
+    none of its own.
+    """
 
     arguments: str
     tool: str = ""
@@ -43,7 +48,7 @@ CALLS = {
     "computer_call": Call("action", "computer"),
     "tool_search_call": Call("arguments", "tool_search"),
 }
-"""Calls that the client answers with an item of its own, and must therefore be paired."""
+"""Calls that the client answers with an item of its own and that must therefore be paired."""
 
 OUTPUTS = {
     "function_call_output": "output",
@@ -54,11 +59,13 @@ OUTPUTS = {
     "computer_call_output": "output",
     "tool_search_output": "tools",
 }
-"""Answers, and the key that holds what was answered."""
+"""Result items, and the key that holds the result."""
 
 _WIRES = {(kind, plain): Wire(FORMAT, kind, plain) for kind in (*MESSAGE_KINDS, *CALLS, *OUTPUTS, "reasoning") for plain in (False, True)}
-"""Most messages need no wire of their own. `plain` of a call says that its arguments are missing or no object, so that `extra` holds what
-stood there; `plain` of an answer, that it names its call by `id`."""
+"""Shared instances: most messages need no `WireInfo` of their own. `plain` on a call means that its
+arguments are missing or no object, so that `extra` holds the original value; on a result, that it
+names its call by `id`.
+"""
 
 
 def read_item(item: object, name: str) -> Message:
@@ -150,7 +157,9 @@ def _read_output(item: JsonObject, kind: str, name: str) -> Message | None:
 
 
 def _identity_key(item: JsonObject, kind: str) -> str:
-    """An answer to a local shell call names the call by `id` (SDK) or `call_id` (Codex)."""
+    """The key by which a result names its call: for a local shell call `id` (SDK) or `call_id`
+    (Codex).
+    """
     return "id" if kind == "local_shell_call_output" and "call_id" not in item else "call_id"
 
 
@@ -174,7 +183,9 @@ _READERS: dict[str, Callable[[JsonObject, str, str], Message | None]] = {
 
 
 def write_item(message: Message) -> list[object]:
-    """Write a message of this format as it stood: one item, or none when its blocks are no longer those of such an item."""
+    """Write a message of this format as it was read: one item, or none when its blocks no longer
+    form such an item.
+    """
     wire = message.wire
     if wire is not None and wire.kind in MESSAGE_KINDS:
         return [_write_message(message, wire)]

@@ -1,6 +1,8 @@
-"""Content parts of OpenAI Responses messages and tool answers, both ways, and blocks of other formats as parts.
+"""Content parts of OpenAI Responses messages and tool results, both ways, and blocks of other
+formats as parts.
 
-A part whose `type` is not the usual one of its place (`output_text` for the assistant, `input_text` elsewhere) keeps it in `extra`.
+A part whose `type` is not the usual one for its position (`output_text` for the assistant,
+`input_text` elsewhere) keeps it in `extra`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def read_content(content: str | list[Any], role: Role) -> tuple[Block, ...]:
 
 
 def read_part(raw: object, usual: str) -> Part:
-    """Read one part. Never raises: what is not as expected becomes Unknown. Media keep the whole part as their source."""
+    """Read one part. Never raises: an unexpected shape becomes an `UnknownBlock`. Media keep the
+    whole part as their source.
+    """
     if not isinstance(raw, dict):
         return unknown(raw)
     kind = raw.get("type")
@@ -60,7 +64,7 @@ def _read_text(raw: JsonObject, kind: str, key: str, usual: str) -> Text | Unkno
 
 
 def write_content(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> object:
-    """Write a message's content: text where it was text and still is, else parts."""
+    """Write a message's content: a string if it was one and still can be, otherwise parts."""
     if plain and len(blocks) == 1 and isinstance(blocks[0], Text) and blocks[0].extra is None:
         return blocks[0].text
     usual = default_type(role)
@@ -68,7 +72,7 @@ def write_content(blocks: tuple[Block, ...], role: Role, *, plain: bool) -> obje
 
 
 def write_part(part: Part, usual: str) -> object:
-    """Write a part of this format as it stood."""
+    """Write a part of this format as it was read."""
     match part:
         case Text():
             kind = usual if part.extra is None else part.extra.get("type", usual)
@@ -80,7 +84,9 @@ def write_part(part: Part, usual: str) -> object:
 
 
 def translate_parts(blocks: Iterable[Block], usual: str) -> list[JsonObject]:
-    """Write blocks of another format as parts. Empty texts and what this format cannot say are left out."""
+    """Write blocks of another format as parts. Empty texts and what this format cannot express are
+    left out.
+    """
     return [written for block in blocks if (written := _translate(block, usual)) is not None]
 
 
@@ -115,9 +121,11 @@ def _text(text: str, usual: str) -> JsonObject | None:
 
 
 def typed_origins(item: JsonObject, blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]] | None:
-    """Origins from Codex's own record of who wrote each part (`content_item_kinds`, clients.md 1.3); None where the item has none.
+    """Origins from Codex's own record of who wrote each part (`content_item_kinds`, clients.md
+    1.3); None when the item has none.
 
-    A part it does not call the user's, but which no rule knows as harness text, was put there by the harness all the same.
+    A part that it does not attribute to the user counts as injected, even when no markup rule
+    recognises it.
     """
     holder = item.get(_PROVENANCE)
     kinds = holder.get("content_item_kinds") if isinstance(holder, dict) else None

@@ -1,4 +1,4 @@
-"""Which agent recorded a session file, told by its content, never by its name."""
+"""Detecting which client recorded a session file, from its content, never from its name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memorist.formats.jsonl import FAILURES, mended
 from memorist.formats.recorded import Entry, Line, Lines
 
 LOOKED_AT = 50
-"""Usable lines that are looked at; the first records of every format tell it."""
+"""Usable lines that are examined; the first records of every format identify it."""
 _MOST_LINES = 10_000
 _CODEX_RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 _CODEX_ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call"})
@@ -35,9 +35,10 @@ _probe = msgspec.json.Decoder(_Probe).decode
 
 
 def recognise(lines: Lines) -> str:
-    """`claude_code`, `codex` or `memorist`.
+    """Detect the format: `claude_code`, `codex` or `memorist`.
 
-    Raises UnreadableSession, saying what the file seems to be instead: empty, binary, another kind of text, or JSON of another shape.
+    Raises UnreadableSession, which says what the file seems to be instead: empty, binary, another
+    kind of text, or JSON of another shape.
     """
     usable = 0
     binary = records = False
@@ -59,7 +60,9 @@ def recognise(lines: Lines) -> str:
 
 
 def read(lines: Lines) -> Iterator[Entry]:
-    """Recognise the file and read it with the reader of its format. Raises UnreadableSession."""
+    """Detect the format of the file and read it with that format's reader. Raises
+    UnreadableSession.
+    """
     match recognise(lines):
         case "claude_code":
             return claude_code_jsonl.read(lines)

@@ -1,7 +1,8 @@
-"""What a recorded session file holds, whatever wrote it: the values that the readers yield.
+"""The entries of a recorded session file of any client: the values that the readers yield.
 
-A reader is `read(lines) -> Iterator[Entry]`, where `lines` can be gone through more than once (the readers of tree- and marker-shaped files
-look twice: once for the shape, once for the content). Memory stays bounded: a reader keeps an index, never the content.
+A reader is `read_session(lines) -> Iterator[TranscriptEntry]`, where `lines` can be iterated more
+than once (readers of files with a tree or with rollback markers make two passes: one for the
+structure, one for the content). Memory stays bounded: a reader keeps an index, never the content.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from memorist.core.messages import Message
 
 
 class Line(NamedTuple):
-    """One line of a file. `problem` is set, and `data` empty, where the line could not be taken (longer than the limit)."""
+    """One line of a file. `problem` is set, and `data` empty, when the line could not be read
+    (longer than the limit).
+    """
 
     number: int
     """Counted from 1."""
@@ -24,11 +27,11 @@ class Line(NamedTuple):
 
 
 Lines = Iterable[Line]
-"""Lines of one file; every `iter()` starts at its beginning again."""
+"""Lines of one file; every `iter()` starts at its beginning."""
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """What the file says about the session as a whole. Empty text where it does not say."""
+    """The session's metadata. Empty text when the file does not record it."""
 
     session: str
     format: str
@@ -41,13 +44,13 @@ class Head(Struct, frozen=True, kw_only=True):
     started: float | None = None
     """Seconds since the epoch, UTC."""
     window: int | None = None
-    """The model's context window in tokens, where the file names it."""
+    """The model's context window in tokens, when the file names it."""
     instructions: str = ""
     """Base instructions recorded with the session (Codex)."""
 
 
 class Boundary(Struct, frozen=True, kw_only=True):
-    """A compaction that the recorded agent made: what stood before is no longer in its context."""
+    """A compaction that the recorded agent made: what came before is no longer in its context."""
 
     id: str
     line: int
@@ -57,30 +60,37 @@ class Boundary(Struct, frozen=True, kw_only=True):
     kept: int = 0
     """Messages before the boundary that stayed in the context."""
     replacement: tuple[Message, ...] = ()
-    """The history that replaced the old one, where the file holds it (Codex)."""
+    """The history that replaced the old one, when the file holds it (Codex)."""
 
 
 class RolledBack(Struct, frozen=True):
-    """The user took back the last `turns` turns; the reader has left their messages out (`messages` of them)."""
+    """The user rolled back the last `turns` turns; the reader left out their `messages` messages.
+    """
 
     turns: int
     messages: int
     line: int
     kept: bool = False
-    """The messages still stand before this marker: memorist's own transcript deletes nothing (CX-7, `context.rollback.surviving`)."""
+    """The messages still stand before this marker: memorist's own transcript deletes nothing (CX-7,
+    `context.rollback.surviving`).
+    """
 
 
 class WorldRecord(Struct, frozen=True, kw_only=True):
-    """What the model had been told about its surroundings from here on: whole, or as an RFC 7386 merge patch on what stood before (CX-3)."""
+    """The environment as told to the model from here on: in full, or as an RFC 7386 merge patch on
+    the previous state (CX-3).
+    """
 
     full: bool
     state: dict[str, Any] | None
-    """Snapshots by section, or the patch; None where the record cannot be read."""
+    """Snapshots by section, or the patch; None when the record cannot be read."""
     line: int = 0
 
 
 class Measured(Struct, frozen=True):
-    """Usage reported apart from a message (Codex `token_count`): the context in tokens after the last reply, and the call's own usage."""
+    """Usage reported apart from a message (Codex `token_count`): the context in tokens after the
+    last reply, and the call's own usage.
+    """
 
     context: int
     line: int
@@ -91,7 +101,9 @@ class Measured(Struct, frozen=True):
 
 
 class Aside(Struct, frozen=True):
-    """A record that is no message of the main conversation, kept as it came: bookkeeping, progress, a side chain, an unknown kind."""
+    """A record outside the main conversation, kept as received: bookkeeping, progress, a side
+    chain, an unknown kind.
+    """
 
     kind: str
     line: int
@@ -99,7 +111,7 @@ class Aside(Struct, frozen=True):
 
 
 class Skip(Struct, frozen=True):
-    """A line that could not be used, and why, in one clause for a person."""
+    """A line that could not be used, and why, in one clause for the user."""
 
     line: int
     why: str
@@ -113,4 +125,4 @@ class Mend(Struct, frozen=True):
 
 
 Entry = Head | Message | Boundary | RolledBack | WorldRecord | Measured | Aside | Skip | Mend
-"""The first entry is always the Head. Messages of the live conversation come in order."""
+"""The first entry is always the `SessionHead`. Messages of the live conversation come in order."""

@@ -1,4 +1,4 @@
-"""Finds a codec by its name, and tells which format a request body has."""
+"""Finding a codec by name, and detecting the format of a request body."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def recognise_request(body: object) -> str:
     """Name of the format of a request body.
 
     1. With `input`: `openai_responses`.
-    2. With `messages` and a key, tool or content block that only Anthropic has (`system`, `anthropic_version`, a tool with `input_schema`,
-       a `tool_use` block …): `anthropic`.
-    3. Else with a key, tool, role or part that only Chat Completions has (`max_completion_tokens`, a tool with `function`, a `system`
-       message, `tool_calls`, an `image_url` part …): `openai_chat`.
+    2. With `messages` and a key, tool or content block that only Anthropic has (`system`,
+    `anthropic_version`, a tool with `input_schema`, a `tool_use` block …): `anthropic`.
+    3. Else with a key, tool, role or part that only Chat Completions has (`max_completion_tokens`,
+    a tool with `function`, a `system` message, `tool_calls`, an `image_url` part …): `openai_chat`.
     4. Else, with `max_tokens`, which Anthropic demands: `anthropic`. Else `openai_chat`.
 
     Raises FormatError when there is neither `input` nor a list of messages.

@@ -1,6 +1,8 @@
-"""Messages of other formats put in the order that Anthropic and Chat Completions demand: a call's answers right after its turn.
+"""Reorder messages of other formats as Anthropic and Chat Completions require: the results of a
+call directly after it.
 
-Responses lets anything stand between a call and its answer (Codex puts hook messages there); the other two do not.
+Responses allows anything between a call and its result (Codex puts hook messages there); the other
+two do not.
 """
 
 from __future__ import annotations
@@ -13,22 +15,25 @@ from memorist.core.messages import Message, Origin, ToolResult
 
 
 class Turn(Struct):
-    """Neighbouring messages of one side. Turns alternate between the assistant and everyone else."""
+    """Consecutive messages of one side: groups alternate between the assistant and everyone else.
+    """
 
     assistant: bool
     messages: list[Message]
     answers: list[ToolResult]
-    """Tool answers from messages of other formats; they stand before the messages."""
+    """Tool results from messages of other formats; they come before the messages."""
 
     def all_messages(self) -> list[Message]:
-        """The answers as one message of no format, then the messages."""
+        """The tool results as one message of no format, then the messages."""
         if not self.answers:
             return self.messages
         return [Message(id="", role="tool", blocks=tuple(self.answers), origin=Origin.TOOL), *self.messages]
 
 
 def turns(messages: Iterable[Message], native: Callable[[Message], bool]) -> list[Turn]:
-    """Group messages into turns. Native ones are kept whole; answers in the others move to the turn after that of their call."""
+    """Group messages by side. Native messages are kept whole; tool results in the others move to
+    the group after their call.
+    """
     found: list[Turn] = []
     asked: dict[str, int] = {}
     for message in messages:

@@ -1,4 +1,7 @@
-"""What an agent is answered, in the form that it reads and within what it takes. Pure (clients.md sections 1.7 and 2.6)."""
+"""Format the response to a hook event within the client's size limit.
+
+Pure (clients.md sections 1.7 and 2.6).
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,33 @@ from msgspec import Struct
 from memorist.hooks.event import Client, HookEvent
 
 ROOM: dict[Client, int] = {"claude-code": 9_800, "codex": 9_800}
-"""The most that is shown at once: Claude Code takes 10,000 characters of a hook, counted as UTF-16; Codex 2,500 tokens, about 10,000 bytes."""
+"""The most that is shown at once, in the client's unit (`_OUTPUT_UNITS`).
+
+Claude Code accepts 10,000 UTF-16 code units from a hook; Codex accepts 2,500 tokens, about 10,000
+bytes.
+"""
 _UNITS: dict[Client, tuple[str, int]] = {"claude-code": ("utf-16-le", 2), "codex": ("utf-8", 1)}
 
 
 class Part(Struct, frozen=True):
-    """One text that is to be shown, and where the whole can be read when it had to be cut; empty where it stands nowhere."""
+    """A text to show, and the path of its full version for when it is cut; empty where there is
+    none.
+    """
 
     text: str
     whole: str = ""
 
 
 def size(text: str, client: Client) -> int:
-    """How much of an agent's room a text takes."""
+    """The size of a text in the client's unit: UTF-16 code units or UTF-8 bytes."""
     encoding, unit = _UNITS[client]
     return len(text.encode(encoding, "replace")) // unit
 
 
 def fitted(parts: Sequence[Part], client: Client, room: int | None = None) -> str:
-    """The texts below each other, in the order given, each with its fair share of the room: what a short one leaves goes to the others."""
+    """Join the texts in order, each cut to its fair share of `limit`; what short texts leave goes
+    to the longer ones.
+    """
     told = [part for part in parts if part.text.strip()]
     left = (ROOM[client] if room is None else room) - 2 * max(0, len(told) - 1)
     shares: dict[int, int] = {}
@@ -39,7 +50,10 @@ def fitted(parts: Sequence[Part], client: Client, room: int | None = None) -> st
 
 
 def _cut(part: Part, client: Client, room: int) -> str:
-    """The start of a text, at a line end where one is near, with a remark on where the rest is; empty where there is no room for that."""
+    """The start of a text, cut at a line end if one is near, with a note on where the rest is.
+
+    Empty where even the note does not fit.
+    """
     if size(part.text, client) <= room:
         return part.text
     remark = f"\n… cut; the whole is in {part.whole}" if part.whole else "\n… cut"
@@ -53,7 +67,11 @@ def _cut(part: Part, client: Client, room: int) -> str:
 
 
 def rendered(event: HookEvent, client: Client, text: str) -> bytes:
-    """What is printed. Before a compaction Claude Code takes plain text as instructions and refuses JSON; Codex takes nothing there."""
+    """Encode what the hook prints.
+
+    Before a compaction Claude Code takes plain text as instructions and rejects JSON; Codex takes
+    nothing at that event.
+    """
     if not text.strip():
         return b""
     name = event.hook_event_name
@@ -65,11 +83,11 @@ def rendered(event: HookEvent, client: Client, text: str) -> bytes:
 
 
 def _plain(text: str) -> bytes:
-    """Plain text that no agent can take for JSON."""
+    """Encode plain text that no client can mistake for JSON."""
     sound = _sound(text)
     return (f"Note: {sound}" if sound.lstrip()[:1] in ("{", "[") else sound).encode()
 
 
 def _sound(text: str) -> str:
-    """Text that every reader of JSON takes: no halves of surrogate pairs."""
+    """Replace unpaired surrogates, which JSON readers reject."""
     return text.encode("utf-8", "replace").decode()

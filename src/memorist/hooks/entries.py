@@ -1,4 +1,7 @@
-"""memorist's entries in the settings of Claude Code and Codex, put into a text and taken out of it. Pure (clients.md sections 1.7 and 2.6)."""
+"""Add memorist's entries to the settings of Claude Code and Codex as text, and remove them.
+
+Pure (clients.md sections 1.7 and 2.6).
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,20 @@ from memorist.hooks.event import Client
 from memorist.hooks.json_text import Node, added, parse, removed, replaced, under
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SubagentStop", "SessionEnd")
-"""Events that are asked for. The one after a compaction is not: the start that follows it does the same, and older agents do not know it."""
+"""Events that hooks are installed for.
+
+PostCompact is not: the SessionStart after it does the same, and older clients do not know it.
+"""
 EACH_TOOL = "PostToolUse"
-"""Asked for only where the user wants it: it costs a program's start for each tool call, and brings notes of a long turn a little earlier."""
+"""Installed only on request: it starts a program for each tool call, and updates notes of a long
+turn a little earlier.
+"""
 MARGIN_SECONDS = 3
-"""The agent's own limit is so much above that of memorist, whose program ends by itself."""
+"""How much longer the client's own time limit is than memorist's, whose program exits by itself."""
 SERVER = "memorist"
 _OURS = re.compile(r"(?:^|[\s/'\"])memorist['\"]?\s+hook\s+[A-Za-z]+")
 HOME = "MEMORIST_HOME"
-"""The variable by which the server is told its home."""
+"""The environment variable that tells the server its home."""
 _TABLE = ("mcp_servers", SERVER)
 _OWN = ("command", "args", "env")
 _TAKEN = f"it names another MCP server “{SERVER}” already; rename or remove that, or install with --no-mcp"
@@ -32,24 +40,27 @@ _OTHER_FORM = f"the MCP server “{SERVER}” stands in it in a form that memori
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """How memorist is called, and for which home; empty for the usual one."""
+    """How memorist is started, and for which home; empty for the default one."""
 
     words: tuple[str, ...]
     home: str = ""
 
     def hook(self, event: str, client: Client) -> str:
-        """The command of a hook. Whatever becomes of the program, even when it is gone, the agent sees success: no status stops a turn."""
+        """The shell command of a hook.
+
+        It always succeeds, even if the program is gone: a failed hook could stop a turn.
+        """
         words = (*self.words, "hook", event, "--client", client, *(("--home", self.home) if self.home else ()))
         return f"{shlex.join(words)} || true"
 
 
 def is_ours(command: object) -> bool:
-    """Whether a hook's command is one that memorist put there."""
+    """Whether a hook's command was installed by memorist."""
     return isinstance(command, str) and _OURS.search(command) is not None
 
 
 def entries(program: Program, client: Client, limits: Mapping[str, float], events: Sequence[str] = EVENTS) -> dict[str, object]:
-    """The entry of each event; `limits` are the longest waits in seconds."""
+    """The entry of each event; `limits` are the time limits in seconds."""
     return {
         event: {
             "hooks": [{"type": "command", "command": program.hook(event, client), "timeout": round(limits[event] + MARGIN_SECONDS)}],
@@ -59,7 +70,10 @@ def entries(program: Program, client: Client, limits: Mapping[str, float], event
 
 
 def with_hooks(text: str, wanted: Mapping[str, object]) -> str:
-    """The settings with these entries, each at the end of its event; what is there already stays where it is. Raises InputError."""
+    """Add these entries, each at the end of its event; existing ones stay in place.
+
+    Raises InputError.
+    """
     for event in [event for event in _present(text) if event not in wanted]:
         text = _without(text, event)
     for event, entry in wanted.items():
@@ -72,14 +86,20 @@ def with_hooks(text: str, wanted: Mapping[str, object]) -> str:
 
 
 def without_hooks(text: str, keep: Sequence[str] = ()) -> str:
-    """The settings without any entry of ours; what becomes empty by that goes too, but for what is to be kept. Raises InputError."""
+    """Remove memorist's entries and the containers that become empty, except those in `keep`.
+
+    Raises InputError.
+    """
     for event in _present(text):
         text = _without(text, event, keep)
     return text
 
 
 def containers(text: str) -> tuple[str, ...]:
-    """What entries of ours go into and is there already, as `hooks`, `hooks.Stop`, `mcpServers`. Raises InputError."""
+    """Existing containers of memorist's entries, such as `hooks`, `hooks.Stop` and `mcpServers`.
+
+    Raises InputError.
+    """
     root = parse(text)
     hooks = root.get("hooks")
     events = [f"hooks.{name}" for name in (*EVENTS, EACH_TOOL) if hooks is not None and hooks.get(name) is not None]
@@ -87,7 +107,7 @@ def containers(text: str) -> tuple[str, ...]:
 
 
 def programs(text: str) -> dict[str, str]:
-    """The commands of ours, by event. Raises InputError."""
+    """Memorist's hook commands by event. Raises InputError."""
     return {event: command for event, command, *_ in _found(text)}
 
 
@@ -96,12 +116,12 @@ def _present(text: str) -> list[str]:
 
 
 def _ours_of(text: str, event: str) -> list[object]:
-    """The groups of an event that hold one of ours."""
+    """The groups of an event that hold one of memorist's entries."""
     return [group.value for name, _, _, group, _ in _found(text) if name == event]
 
 
 def _found(text: str) -> list[tuple[str, str, Node, Node, int]]:
-    """Event, command, the list of groups, the group, and the place in it, of every entry of ours."""
+    """Event, command, list of groups, group and index in it of each of memorist's entries."""
     hooks = parse(text).get("hooks")
     found = []
     for event in hooks.members if hooks is not None and isinstance(hooks.value, dict) else ():
@@ -115,7 +135,7 @@ def _found(text: str) -> list[tuple[str, str, Node, Node, int]]:
 
 
 def _without(text: str, event: str, keep: Sequence[str] = ()) -> str:
-    """Without the entries of one event."""
+    """Remove memorist's entries of one event."""
     while True:
         entry = next((each for each in _found(text) if each[0] == event), None)
         if entry is None:
@@ -148,7 +168,7 @@ def server(program: Program) -> dict[str, object]:
 
 
 def _renewed(there: Mapping[str, object], entry: Mapping[str, object]) -> dict[str, object]:
-    """An entry of ours that is there, as it is to be: what the user or the agent put beside what memorist writes stays."""
+    """Update memorist's own entry; keys that the user or the client added stay."""
     env = there.get("env")
     kept = {key: value for key, value in env.items() if key != HOME} if isinstance(env, Mapping) else {}
     ours = entry.get("env")
@@ -159,7 +179,7 @@ def _renewed(there: Mapping[str, object], entry: Mapping[str, object]) -> dict[s
 
 
 def with_json_server(text: str, entry: Mapping[str, object]) -> str:
-    """Settings with the server. Raises InputError, also where a server of that name is not ours."""
+    """Add the MCP server. Raises InputError, also if another server has its name."""
     text, servers = under(text, ("mcpServers",), dict)
     there = servers.get(SERVER)
     if there is None:
@@ -171,7 +191,7 @@ def with_json_server(text: str, entry: Mapping[str, object]) -> str:
 
 
 def without_json_server(text: str, keep: Sequence[str] = ()) -> str:
-    """Settings without the server, where it is ours. Raises InputError."""
+    """Remove the MCP server if it is memorist's. Raises InputError."""
     servers = parse(text).get("mcpServers")
     there = servers.get(SERVER) if servers is not None and isinstance(servers.value, dict) else None
     return text if there is None or not _our_server(there.value) else _without_member(text, ("mcpServers", SERVER), keep)
@@ -183,7 +203,9 @@ def _our_server(value: object) -> bool:
 
 
 def with_toml_server(text: str, program: Program) -> str:
-    """Codex's settings with the server, as a table at the end: all else keeps its bytes, comments too. Raises InputError."""
+    """Add the MCP server to Codex's settings as a table at the end; all else keeps its bytes,
+    comments included. Raises InputError.
+    """
     said = toml_text.values(text)
     there = _servers(said).get(SERVER)
     entry = {key: value for key, value in server(program).items() if key != "type"}
@@ -207,7 +229,10 @@ def with_toml_server(text: str, program: Program) -> str:
 
 
 def without_toml_server(text: str, _: Sequence[str] = ()) -> str:
-    """Codex's settings without the server, where it is ours, and without what Codex keeps below it. Raises InputError."""
+    """Remove the MCP server and its subtables from Codex's settings if it is memorist's.
+
+    Raises InputError.
+    """
     said = toml_text.values(text)
     if not _our_server(_servers(said).get(SERVER)):
         return text
@@ -230,7 +255,7 @@ def _lines(entry: Mapping[str, Any]) -> str:
 
 
 def _sure(made: str, wanted: Sequence[object], otherwise: str) -> str:
-    """The text that was made, where it says one of what is wanted. Raises InputError."""
+    """Return the edited text if it parses to one of the wanted values. Raises InputError."""
     try:
         if toml_text.values(made) in wanted:
             return made

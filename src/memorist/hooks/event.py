@@ -1,4 +1,7 @@
-"""An event as a coding agent gives it. Claude Code and Codex speak the same JSON. Pure (clients.md sections 1.7 and 2.6)."""
+"""Parse hook events of coding agents.
+
+Claude Code and Codex send the same JSON (clients.md sections 1.7 and 2.6). Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,14 @@ NAMES = (
     "SubagentStop",
     "SessionEnd",
 )
-"""Events that memorist has an answer or work for; any other one is answered with nothing."""
+"""Events that memorist answers or does work for; any other event gets an empty response."""
 
 
 class HookEvent(Struct, frozen=True, kw_only=True):
-    """What memorist reads of an event. Fields that an agent leaves out are empty; those that it adds are passed over."""
+    """The fields of a hook event that memorist reads.
+
+    Missing fields are empty; unknown ones are ignored.
+    """
 
     session_id: str = ""
     transcript_path: str | None = None
@@ -35,7 +41,7 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     hook_event_name: str = ""
     prompt: str = ""
     source: str = ""
-    """At a start: `startup`, `resume`, `clear` or `compact`."""
+    """Of a SessionStart: `startup`, `resume`, `clear` or `compact`."""
     trigger: str = ""
     reason: str = ""
     turn_id: str | None = None
@@ -43,7 +49,9 @@ class HookEvent(Struct, frozen=True, kw_only=True):
 
 
 class _Loose(Struct, frozen=True, kw_only=True):
-    """The same, field by field as it comes."""
+    """The same fields undecoded, so that one field of an unexpected type does not spoil
+    the others.
+    """
 
     session_id: msgspec.Raw = msgspec.Raw()
     transcript_path: msgspec.Raw = msgspec.Raw()
@@ -58,7 +66,7 @@ class _Loose(Struct, frozen=True, kw_only=True):
 
 
 class Unknown(Struct, frozen=True):
-    """No event that memorist knows, and why."""
+    """An event that memorist cannot use, and why."""
 
     why: str
 
@@ -68,10 +76,12 @@ _loose = msgspec.json.Decoder(_Loose).decode
 
 
 def read_event(data: bytes, named: str) -> HookEvent | Unknown:
-    """The event in what an agent wrote; `named` is the event that the hook was installed for, which counts where the JSON names none.
+    """Parse the JSON that an agent wrote to the hook.
 
-    A field of another shape than the known one counts as left out: an agent may change what memorist does not need. Half of a sign that stands in two, as
-    JavaScript writes where a text was cut through an emoji, is replaced.
+    `installed_event` is the event that the hook was installed for; it is used where the JSON names
+    none. A field of an unexpected type counts as missing, since an agent may change fields that
+    memorist does not need. Unpaired surrogates, which JavaScript writes where it cut a text inside
+    an emoji, are replaced.
     """
     try:
         event = _decode(data)
@@ -81,7 +91,7 @@ def read_event(data: bytes, named: str) -> HookEvent | Unknown:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             whole = mended(data)
             if whole is None:
-                return Unknown(f"what the agent wrote is no JSON object: {error}")
+                return Unknown(f"what the agent wrote is not a JSON object: {error}")
             event = _by_field(whole)
     name = event.hook_event_name or named
     if not event.session_id:
@@ -102,7 +112,11 @@ def _by_field(data: bytes) -> HookEvent:
 
 
 def client_of(said: str, event: HookEvent) -> Client:
-    """Which agent speaks: the one that the hook was installed for, else by its fields. Codex names a model and a turn, and calls its file a rollout."""
+    """The client that sent the event: the one the hook was installed for, else guessed from the
+    fields.
+
+    Codex sends a model and a turn id, and its session files are called `rollout-…`.
+    """
     for client in CLIENTS:
         if said == client:
             return client

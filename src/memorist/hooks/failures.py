@@ -1,4 +1,4 @@
-"""Why hooks gave nothing, as the file of failures holds it. Pure."""
+"""Read the log of hooks that gave no response. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Failure(Struct, frozen=True):
-    """One hook that gave nothing."""
+    """One hook that gave no response."""
 
     at: float
     """Seconds since the epoch."""
@@ -19,7 +19,7 @@ class Failure(Struct, frozen=True):
 
 
 def failures(text: str, since: float) -> list[Failure]:
-    """The failures from a moment on, oldest first; a line that was cut is passed over."""
+    """Parse the failures from `since` on, oldest first; truncated lines are skipped."""
     found = []
     for line in text.splitlines():
         parts = line.split("\t")
@@ -33,6 +33,6 @@ def failures(text: str, since: float) -> list[Failure]:
 
 
 def told(found: Sequence[Failure]) -> list[str]:
-    """The reasons, each once, most frequent first, with how often each came."""
+    """The distinct reasons with their counts, most frequent first."""
     counted = Counter((each.event, each.why) for each in found)
     return [f"{event or 'before any event'}, {count:,} times: {why}" for (event, why), count in counted.most_common()]

@@ -1,4 +1,4 @@
-"""JSON changed as a text: what is not changed keeps its bytes, its order and its layout. Pure."""
+"""Edit JSON as text: whatever does not change keeps its bytes, order and layout. Pure."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from msgspec import Struct
 from memorist.errors import InputError
 
 DEPTH = 60
-"""Deeper than any settings file is."""
+"""Deeper than any settings file."""
 _BLANK = re.compile(r"[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode
 
 
 class Node(Struct, frozen=True):
-    """A value in the text: where it begins and ends, and for an object or a list its members."""
+    """A JSON value in the text: its start and end, and the members of an object or list."""
 
     start: int
     end: int
@@ -26,12 +26,14 @@ class Node(Struct, frozen=True):
     members: tuple[Member, ...] = ()
 
     def get(self, key: str) -> Node | None:
-        """The member of an object by its key; the last one where a key stands twice, as every reader takes it."""
+        """The member of an object by key; the last one if a key is repeated, as in every JSON
+        reader.
+        """
         return next((member.node for member in reversed(self.members) if member.key == key), None)
 
 
 class Member(Struct, frozen=True):
-    """A member of an object or a list; `start` is where its key begins."""
+    """A member of an object or list; `start` is the offset of its key."""
 
     start: int
     key: str
@@ -39,7 +41,7 @@ class Member(Struct, frozen=True):
 
 
 def parse(text: str) -> Node:
-    """The text as a tree. Raises InputError for what is no JSON object."""
+    """Parse the text as a tree. Raises InputError unless it is a JSON object."""
     start = 1 if text.startswith("\ufeff") else 0
     try:
         root, end = _node(text, _skip(text, start), 0)
@@ -51,7 +53,7 @@ def parse(text: str) -> Node:
     if _skip(text, end) != len(text):
         raise InputError(f"it is not valid JSON: something follows the value, at character {end}")
     if not isinstance(root.value, dict):
-        raise InputError("it is JSON, but no object")
+        raise InputError("it is JSON, but not an object")
     return root
 
 
@@ -99,7 +101,7 @@ def _members(text: str, at: int, depth: int) -> Iterator[Member]:
 
 
 def added(text: str, within: Node, key: str, value: object) -> str:
-    """The text with one more member at the end of an object (`key` names it) or a list, laid out as its neighbours are."""
+    """Append a member to an object (named `key`) or a list, in the layout of its neighbours."""
     lines = "\n" in text[within.start : within.end] or (not within.members and "\n" in text) or text.strip() == "{}"
     unit = _unit(text)
     outer = _indent(text, within.start)
@@ -119,7 +121,7 @@ def added(text: str, within: Node, key: str, value: object) -> str:
 
 
 def _indent(text: str, at: int) -> str:
-    """The blank space that the line of a place begins with."""
+    """The indentation of the line that contains an offset."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -130,7 +132,7 @@ def _unit(text: str) -> str:
 
 
 def removed(text: str, within: Node, place: int) -> str:
-    """The text without one member."""
+    """Remove the member at an index."""
     members = within.members
     if len(members) == 1:
         return f"{text[: within.start + 1]}{text[within.end - 1 :]}"
@@ -140,7 +142,7 @@ def removed(text: str, within: Node, place: int) -> str:
 
 
 def replaced(text: str, member: Node, value: object) -> str:
-    """The text with another value in one place."""
+    """Replace the value of a node."""
     unit = _unit(text)
     lines = "\n" in text[member.start : member.end]
     piece = json.dumps(value, ensure_ascii=False, indent=unit if lines else None)
@@ -148,9 +150,10 @@ def replaced(text: str, member: Node, value: object) -> str:
 
 
 def under(text: str, path: tuple[str, ...], kind: Callable[[], object]) -> tuple[str, Node]:
-    """The text with an object at each step of the path and a value of that kind at its end, made where it is missing, and its node.
+    """Ensure an object at each step of `path` and a value of type `kind` at its end; return the
+    text and that node.
 
-    Raises InputError where something of another kind stands there.
+    Raises InputError if a value of another type is in the way.
     """
     node = parse(text)
     for depth, key in enumerate(path):

@@ -1,7 +1,8 @@
-"""What of a recorded session has not been taken in yet. Pure.
+"""Find the records of a session file that were not processed yet. Pure.
 
-A session is read again and again while its agent writes it. A message is told by its id; what stands between messages counts as new when a new message
-follows it, so that nothing is taken twice, whichever process read before.
+A session file is read repeatedly while its client writes it. A message is recognised by its id;
+entries between two messages count as new when the message that follows them is new, so that nothing
+is processed twice, no matter which process read it before.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ Followed = Message | Boundary | RolledBack | WorldRecord | Measured
 
 
 class News(Struct, frozen=True, kw_only=True):
-    """What is new in a reading."""
+    """The new part of one reading of a session file."""
 
     head: Head | None
     fresh: tuple[Followed, ...]
-    """To be taken in, in order."""
+    """New entries, to be processed in order."""
     live: tuple[str, ...]
-    """Ids of all messages of the conversation as it stands in the reading."""
+    """Ids of all messages of the conversation in this reading, old ones included."""
     skipped: int
-    """Lines that could not be used."""
+    """Number of lines that could not be used."""
     whole: bool
     """Whether the reading began at the start of the file."""
 
 
 def news(entries: Iterable[object], known: Collection[str], *, whole: bool = True) -> News:
-    """Sort out a reading; `known` are the ids of the messages that were taken in before."""
+    """Select the new entries of a reading; `known_ids` are the ids of messages processed before."""
     head: Head | None = None
     fresh: list[Followed] = []
     between: list[Followed] = []

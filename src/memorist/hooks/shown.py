@@ -1,4 +1,4 @@
-"""The texts that hooks show. Pure."""
+"""Render the texts that hooks add to a session. Pure."""
 
 from __future__ import annotations
 
@@ -18,28 +18,33 @@ from memorist.session_memory.sections_talk import STATE, TASK
 from memorist.session_memory.sections_work import ERRORS, FILES
 
 ASKED_FOR = (TASK, ERRORS, STATE)
-"""Sections that a summary must not lose: what the user wants, what the user put right, and where the work stands."""
+"""Sections of the notes that a summary must not lose: the task, the user's corrections, and the
+state of the work.
+"""
 
 ASKED_ROOM = 4_000
-"""The most that a summary is asked to keep, as `ROOM` counts: Claude Code shows it to the user too, and the notes come back whole afterwards."""
+"""The size limit of the instructions for a summary, in the unit of `OUTPUT_LIMITS`.
+
+Claude Code shows them to the user too, and the full notes are restored after the compaction.
+"""
 
 RESTORED = (TASK, STATE, ERRORS, FILES)
-"""Sections that come first when notes come back; the others follow in their order."""
+"""Sections that come first when notes are restored; the others follow in their own order."""
 
 
 def bare(text: str) -> str:
-    """A text without the tag that memorist puts around it elsewhere: an agent puts its own around what a hook says."""
+    """Remove memorist's reminder tag: the client puts its own tag around the output of a hook."""
     inner = unwrap(text, row(REMINDER, "file-native"))
     return (text if inner is None else inner).strip()
 
 
 def opened(texts: Sequence[str], client: Client) -> str:
-    """What is shown at a start or beside a prompt."""
+    """Render the context that is shown at a session start or with a prompt."""
     return fitted([Part(bare(text)) for text in texts], client)
 
 
 def restored(sections: Mapping[str, str], notes: Path, texts: Sequence[str], client: Client) -> str:
-    """What is shown after a compaction: the notes first, then what is shown at a start."""
+    """Render what is shown after a compaction: the notes first, then the session start context."""
     parts = [Part(bare(text)) for text in texts]
     said = _notes(sections, [*RESTORED, *(title for title in sections if title not in RESTORED)])
     if said:
@@ -48,7 +53,9 @@ def restored(sections: Mapping[str, str], notes: Path, texts: Sequence[str], cli
 
 
 def asked_for(sections: Mapping[str, str], notes: Path, client: Client) -> str:
-    """What a summary is asked to keep; empty where the notes say nothing of it."""
+    """Render instructions for the summary of a compaction; empty where the notes have none of the
+    sections.
+    """
     said = _notes(sections, ASKED_FOR)
     if not said:
         return ""
@@ -56,7 +63,10 @@ def asked_for(sections: Mapping[str, str], notes: Path, client: Client) -> str:
 
 
 def _notes(sections: Mapping[str, str], titles: Sequence[str]) -> str:
-    """These sections of the notes, as data: nothing in them can pass for a harness's words, or end the tag they are put into."""
+    """Render sections of the notes as data.
+
+    Nothing in them can pass for harness text or close the tag that surrounds them.
+    """
     plain = {title: body.replace(STRUCTURAL_MARK, "").strip() for title, body in sections.items()}
     found = [f"# {title}\n{plain[title]}" for title in titles if plain.get(title)]
     return neutralise(visible("\n\n".join(found)))

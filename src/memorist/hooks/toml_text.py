@@ -1,7 +1,10 @@
-"""TOML changed as a text, table by table: what is not changed keeps its bytes, comments too. Pure.
+"""Edit TOML as text, table by table: whatever does not change keeps its bytes, comments included.
 
-Codex writes its settings anew in a layout of its own (`codex mcp add` makes a table under a header of one in braces), so tables are found by the path of
-their headers, and what is made is to be read again before anything trusts it.
+Pure.
+
+Codex rewrites its settings in a layout of its own (`codex mcp add` turns an inline table into one
+with a header), so tables are found by the path of their header, and callers must parse the result
+again before they trust it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Table(Struct, frozen=True):
-    """A table under a header: the lines from its header to its last value. Blank lines and comments behind that belong to what follows."""
+    """A table with a header: the lines from its header to its last value.
+
+    Trailing blank lines and comments belong to what follows.
+    """
 
     path: Path
     start: int
@@ -29,9 +35,11 @@ class Table(Struct, frozen=True):
 
 
 def values(text: str) -> dict[str, Any]:
-    """What the text says, a number with a point as its text (`nan` is not even the same as itself). Raises InputError for what is no TOML.
+    """Parse the text; floats stay strings (`nan` does not even equal itself).
 
-    A byte order mark is passed over, as Codex does.
+    Raises InputError for invalid TOML.
+
+    A byte order mark is ignored, as Codex does.
     """
     try:
         return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
@@ -40,12 +48,15 @@ def values(text: str) -> dict[str, Any]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines, each with its end."""
+    """The lines, each with its line end."""
     return _LINE.findall(text)
 
 
 def tables(lines: Sequence[str], path: Path) -> list[Table]:
-    """The tables of this path and below it, in their order. A line inside a text of several lines may look like a header: look at what comes of it."""
+    """The tables of this path and below it, in order.
+
+    A line inside a multi-line string may look like a header; parse the result to be sure.
+    """
     headers = [(number, found) for number, line in enumerate(lines) if (found := _header(line))]
     ends = [*(number for number, _ in headers[1:]), len(lines)]
     return [
@@ -56,7 +67,7 @@ def tables(lines: Sequence[str], path: Path) -> list[Table]:
 
 
 def _header(line: str) -> Path:
-    """The path that a header names; empty for any other line."""
+    """The path of a table header; empty for any other line."""
     said = line.removeprefix("\ufeff").strip()
     if not said.startswith("["):
         return ()
@@ -78,7 +89,7 @@ def _last(lines: Sequence[str], start: int, end: int) -> int:
 
 
 def without(text: str, path: Path) -> str:
-    """The text without the tables of a path and below it, and without a blank line before each."""
+    """Remove the tables of a path and below it, and one blank line before each."""
     lines = lines_of(text)
     gone: set[int] = set()
     for table in tables(lines, path):
@@ -89,14 +100,17 @@ def without(text: str, path: Path) -> str:
 
 
 def added(text: str, block: str) -> str:
-    """The text with a table at its end, behind a blank line, with the line ends of the text."""
+    """Append a table after a blank line, with the line ends of the text."""
     end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text else end if text.endswith("\n") else end * 2
     return text + gap + block.replace("\n", end)
 
 
 def rewritten(text: str, table: Table, said: str, keys: Collection[str]) -> str:
-    """The text with these lines right under a table's header, in place of what it said of these keys. Raises InputError."""
+    """Put these assignments under a table's header and remove its old values of `keys`.
+
+    Raises InputError.
+    """
     lines = lines_of(text)
     end = "\r\n" if "\r\n" in text else "\n"
     kept = "".join(each for each in _statements(lines[table.start + 1 : table.end]) if not set(values(each)) & set(keys))
@@ -104,7 +118,10 @@ def rewritten(text: str, table: Table, said: str, keys: Collection[str]) -> str:
 
 
 def _statements(lines: Sequence[str]) -> list[str]:
-    """The lines of a table, put together so that each piece can be read alone: a list may take several. Raises InputError."""
+    """Group the lines of a table into statements that parse alone: a list may span several lines.
+
+    Raises InputError.
+    """
     found: list[str] = []
     open_ = ""
     for line in lines:
@@ -121,7 +138,7 @@ def _statements(lines: Sequence[str]) -> list[str]:
 
 
 def assignment(key: str, value: str | Sequence[str] | Mapping[str, str]) -> str:
-    """A line that gives a key a text, a list of texts, or a table of texts."""
+    """An assignment of a string, a list of strings, or a table of strings."""
     return f"{key} = {_written(value)}\n"
 
 
@@ -138,5 +155,8 @@ def _key(key: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A basic string; TOML has the escapes of JSON, but no pairs of them for one sign, and one more sign that must not stand as it is."""
+    """A basic string.
+
+    TOML has JSON's escapes, but no surrogate pairs, and DEL must be escaped too.
+    """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

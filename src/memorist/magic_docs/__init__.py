@@ -1,1 +1,1 @@
-"""Magic Docs: documents of the project that ask to be kept true (MD)."""
+"""Magic Docs: documents of the project that ask to be kept up to date (MD)."""

@@ -1,4 +1,4 @@
-"""What is wrong with a Magic Doc as it stands on disk. Pure."""
+"""Problems of a Magic Doc on disk. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from memorist.safety.secrets import find_secrets
 
 
 def problems_of(data: bytes, max_bytes: int) -> tuple[str, ...]:
-    """Why it is not kept up to date, or what a reader should not find in it; nothing for a sound one."""
+    """Return why it is not kept up to date, or what a reader should not find in it; nothing for a
+    sound one.
+    """
     found = read_document(data, max_bytes)
     if isinstance(found, str):
         return (found or "it has no header; a Magic Doc has a line `# MAGIC DOC: title`",)

@@ -1,6 +1,8 @@
-"""The header that makes a file a Magic Doc, and the italic line after it, which is its instruction (MD-1). Pure.
+"""The header that makes a file a Magic Doc, and the italic line after it, which is its instruction
+(MD-1). Pure.
 
-The names and the shape are those of claude-code.md 11.2. A header inside fenced code is an example and makes nothing a Magic Doc.
+Names and shape are those of claude-code.md 11.2. A header inside fenced code is an example and
+makes nothing a Magic Doc.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 SUFFIXES = (".md", ".markdown", ".mdx")
-"""Ends of the names of files that may be Magic Docs."""
+"""File name suffixes of possible Magic Docs."""
 
 _HEADER = re.compile(r"\ufeff?#[ \t]*MAGIC[ \t]+DOC:[ \t]*(\S.*)", re.IGNORECASE)
 _ITALIC = re.compile(r"([_*])(?![_*\s])(.+)(?<![\s_*])\1")
@@ -20,22 +22,26 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Header(Struct, frozen=True):
-    """What a document says of itself."""
+    """The header of a document."""
 
     title: str
     instruction: str
-    """What the person wants it to hold; empty where no italic line follows."""
+    """What the user wants it to hold; empty if no italic line follows."""
     frame: str
-    """The file from its beginning to the end of the header, or of the instruction where there is one: what no update may change."""
+    """The file from its beginning to the end of the header, or of the instruction if there is one:
+    the part that no update may change.
+    """
 
 
 def is_markdown(path: str) -> bool:
-    """Whether a file of that name may be a Magic Doc."""
+    """Tell whether a file of that name may be a Magic Doc."""
     return path.lower().endswith(SUFFIXES)
 
 
 def find_header(text: str) -> Header | None:
-    """The first header that begins a line, whatever its case; None for a text that is no Magic Doc."""
+    """Return the first header that begins a line, in any case; None if the text is not a
+    Magic Doc.
+    """
     lines = _outside_fences(text)
     for line, end in lines:
         found = _HEADER.fullmatch(line)
@@ -63,7 +69,9 @@ def _with_instruction(title: str, text: str, end: int) -> Header:
 
 
 def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
-    """Each line outside fenced code, without its end and trailing blanks, and where that end begins."""
+    """Yield each line outside fenced code, without its end and trailing blanks, and where that end
+    begins.
+    """
     fence = ""
     for found in _LINE.finditer(text):
         line = found[0].rstrip("\r\n")

@@ -1,7 +1,8 @@
-"""Whether a change of a Magic Doc may be written. Pure (MD-2, SF-1, SF-2).
+"""Decide whether a change of a Magic Doc may be written. Pure (MD-2, SF-1, SF-2).
 
-The file is the person's own, and others read it as such. So what a model made of it passes only if header and instruction stand as they stood, it
-holds no new secret, nothing that cannot be seen, and no order or permission that came from elsewhere.
+The file is the user's own, and others read it as such. So what a model made of it passes only if
+header and instruction are unchanged and it holds no new secret, nothing invisible, and no order or
+permission from elsewhere.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from memorist.safety.orders import signs_of_orders
 from memorist.safety.secrets import find_secrets
 
 SHRINKS_FROM = 60
-"""Words of a document from which on its shrinking is watched. Ours."""
+"""Words of a document from which its shrinking is checked. Our choice."""
 SHRINKS_TO = 0.25
-"""Smallest part of them that one update may leave: less is a document lost, not outdated lines taken out. Ours."""
+"""Smallest share of them that one update may leave: less is a document lost, not outdated lines
+removed. Our choice.
+"""
 
 PIECE = 10_000
-"""Characters of a source that are compared at once: of sources so short the words are remembered (auto_memory/evidence.py). Ours."""
+"""Characters of a source compared at once; the words of such short sources are remembered
+(auto_memory/evidence.py). Our choice.
+"""
 OVERLAP = 200
 """Characters that two pieces share, so that a run of words is whole in one of them."""
 
@@ -33,14 +38,14 @@ _PATH = re.compile(r"`([\w.@+-]+(?:/[\w.@+-]+)+/?)`")
 
 
 class Document(Struct, frozen=True):
-    """A Magic Doc as it stands."""
+    """A Magic Doc as it is."""
 
     text: str
     header: Header
 
     @property
     def body(self) -> str:
-        """What stands below header and instruction."""
+        """The text below header and instruction."""
         return self.text[len(self.header.frame) :]
 
 
@@ -51,7 +56,7 @@ class Fit(Struct, frozen=True):
 
 
 class Unfit(Struct, frozen=True):
-    """The change is not written."""
+    """The change is rejected."""
 
     reasons: tuple[str, ...]
 
@@ -61,7 +66,9 @@ class Same(Struct, frozen=True):
 
 
 def read_document(data: bytes, max_bytes: int) -> Document | str:
-    """The document in these bytes, or why it cannot be kept; the empty text for one that is no Magic Doc."""
+    """Parse the document, or return why it cannot be updated; the empty text if it is not a Magic
+    Doc.
+    """
     text = data.decode("utf-8", "replace")
     header = find_header(text)
     if header is None:
@@ -74,7 +81,10 @@ def read_document(data: bytes, max_bytes: int) -> Document | str:
 
 
 def judge(before: Document, data: bytes, said: Evidence, max_bytes: int) -> Fit | Unfit | Same:
-    """Judge the bytes that a fork made of a document. `said` is what the conversation holds, by who said it."""
+    """Judge the bytes that a fork made of a document.
+
+    `evidence` is what the conversation holds, by speaker.
+    """
     try:
         after = with_ends_of(before.text, data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -96,7 +106,10 @@ def judge(before: Document, data: bytes, said: Evidence, max_bytes: int) -> Fit 
 
 
 def with_ends_of(before: str, after: str) -> str:
-    """The new text with the line ends of the old one, and an end of the last line where the old one had it. A mixture stays as it is."""
+    """Return the new text with the old line ends, and the old end of the last line.
+
+    Mixed line ends stay as they are.
+    """
     plain = before.replace("\r\n", "")
     end = "\n"
     if "\r\n" not in before:
@@ -108,7 +121,7 @@ def with_ends_of(before: str, after: str) -> str:
 
 
 def difference(before: str, after: str) -> tuple[str, str]:
-    """The lines that are new, and those that are gone, each in its order."""
+    """Return the added and the removed lines, each in order."""
     old, new = before.splitlines(), after.splitlines()
     return "\n".join(_beyond(new, Counter(old))), "\n".join(_beyond(old, Counter(new)))
 
@@ -124,7 +137,9 @@ def _beyond(lines: list[str], known: Counter[str]) -> list[str]:
 
 
 def named_paths(before: str, after: str) -> tuple[str, ...]:
-    """Paths in backticks that only the new text names, as they stand there: something that can be looked up."""
+    """Return paths in backticks that only the new text names, verbatim: something that can be
+    looked up.
+    """
     known = set(_PATH.findall(before))
     return tuple(dict.fromkeys(path for path in _PATH.findall(after) if path not in known and ".." not in path.split("/")))
 
@@ -148,7 +163,7 @@ def _size(before: Document, body: str, size: int, max_bytes: int) -> tuple[str, 
 
 
 def _secrets(before: str, after: str) -> tuple[str, ...]:
-    """New ones; what the person has in the file is the person's."""
+    """New secrets only; what the user has in the file is the user's choice."""
     rules = {finding.rule for finding in find_secrets(after) if after[finding.start : finding.end] not in before}
     return tuple(f"it would hold what looks like a secret ({rule})" for rule in sorted(rules))
 
@@ -158,10 +173,12 @@ def _unseen(added: str, removed: str) -> tuple[str, ...]:
 
 
 def _orders(before: Document, added: str, removed: str, said: Evidence) -> tuple[str, ...]:
-    """New lines that read like a planted order, bind the reader with words from elsewhere, or permit something that the person did not permit."""
+    """New lines that read like a planted order, bind the reader with words from elsewhere, or
+    permit something the user did not.
+    """
     signs = signs_of_orders(added) - signs_of_orders(removed)
     reasons = [f"it reads like an order planted for an agent ({sign})" for sign in sorted(signs)]
-    # What the file says already was put there by the person, also where a tool has just printed it.
+    # What the file says already was put there by the user, also where a tool has just printed it.
     own = Evidence(
         session=said.session,
         user=(*said.user, ("", before.text)),

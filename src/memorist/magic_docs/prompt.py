@@ -1,4 +1,4 @@
-"""The task of the fork that keeps a Magic Doc. Pure."""
+"""The instruction of the fork that updates a Magic Doc. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memorist.magic_docs.header import Header
 
 
 class Texts(Struct, frozen=True, kw_only=True):
-    """The texts of the task: ours, or the person's own in place of `prompt`."""
+    """The prompt texts: ours, or the user's own in place of `prompt`."""
 
     prompt: str
     own_instruction: str
@@ -18,9 +18,12 @@ class Texts(Struct, frozen=True, kw_only=True):
 
 
 def update_prompt(contents: str, path: str, header: Header, texts: Texts, refused: tuple[str, ...] = ()) -> str:
-    """The task for one document. `refused` are the reasons for which its last change was not written.
+    """Build the instruction for one document.
 
-    In a person's own prompt unknown names stay as they are, and the reasons go to its end where it does not place them.
+    `refused` are the reasons why its last change was rejected.
+
+    In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
+    not place them.
     """
     reasons = render(texts.refused, {"reasons": "; ".join(refused)}, strict=True).strip() if refused else ""
     own = f"\n{render(texts.own_instruction, {'instruction': header.instruction}, strict=True).strip()}\n" if header.instruction else ""

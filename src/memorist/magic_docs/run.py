@@ -1,6 +1,8 @@
-"""Magic Docs at work: found among the files that a session reads, and brought up to date one after another when a turn has ended (MD-2).
+"""Find Magic Docs among the files that a session reads, and update them one after another at the
+end of a turn (MD-2).
 
-The fork works on files in memory. What it leaves there is judged, and takes the file's place only if the file is still the one that it was made from.
+The fork works on files in memory. Its result is judged, and replaces the file only if that is
+unchanged since the fork read it.
 """
 
 from __future__ import annotations
@@ -43,30 +45,32 @@ CONFLICT = "somebody else changed it meanwhile; it is tried again after the next
 
 
 class DocsMeans(Struct, frozen=True, kw_only=True):
-    """What keeping Magic Docs works with."""
+    """Dependencies of Magic Docs."""
 
     session: str
     ground: Ground | None
-    """Where its documents may be; None for a session without a project, which keeps none."""
+    """Where its documents may be; None for a session without a project, which has none."""
     clock: Clock
     asking: Asking | None
-    """What forks work with; None without a model."""
+    """Dependencies of forks; None without a model."""
     settings: MagicDocsSettings
     texts: Texts
     tell: Callable[[Event], None]
     registered: Registered
-    """Which documents a former process of the session kept."""
+    """Which documents an earlier process of the session registered."""
 
 
 class _Kept(Struct, frozen=True):
-    """What is known of a registered document: how many messages had been heard at its last update, and why that was not written."""
+    """The state of a registered document: the message count at its last update, and why that was
+    not written.
+    """
 
     upto: int = -1
     refused: tuple[str, ...] = ()
 
 
 class Made(Struct, frozen=True):
-    """What a fork made of a document; `after` is None where it did not touch it."""
+    """A fork's version of a document; `after` is None if it did not touch it."""
 
     path: Path
     before: bytes
@@ -82,7 +86,7 @@ class MagicDocs:
         self._means = means
         self._known: dict[Path, _Kept] = {}
         self._told: set[tuple[str, str]] = set()
-        """What was said of documents that were left, each once."""
+        """What was reported about skipped documents, each once."""
         self._turns = 0
         self._lane = Lane(means.clock, failed=self._broken)
         self._asked = dict.fromkeys(means.registered.known())
@@ -95,14 +99,14 @@ class MagicDocs:
         return tuple(self._known)
 
     def read(self, path: str) -> None:
-        """The host says that a file was read. No transcript tells so: it is written down."""
+        """Note that the host read a file. It is saved, as no transcript tells."""
         self._heard.read(path)
         if self._means.ground is not None and is_markdown(path) and path not in self._asked:
             self._asked[path] = None
             self._means.registered.keep(self._asked)
 
     def turn_ended(self, parent: ParentCall | None) -> None:
-        """The reply had no tool calls: bring the documents up to date in the background; not awaited."""
+        """Update the documents in the background after a reply without tool calls; not awaited."""
         settings, ground = self._means.settings, self._means.ground
         if not settings.enabled or ground is None or not (self._known or self._heard.waiting):
             return
@@ -114,13 +118,13 @@ class MagicDocs:
         self._lane.offer(lambda: self._all(ground, parent, upto), dropped=self._dropped if self._known else None)
 
     def _dropped(self, outcome: Outcome) -> None:
-        """An update that never ran leaves a receipt too (FK-8)."""
+        """Record a receipt for an update that never ran, too (FK-8)."""
         asking = self._means.asking
         if asking is not None:
             asking.record(unrun_receipt(LABEL, "a turn ended", model=asking.model.name, now=asking.clock.now(), outcome=outcome))
 
     def _broken(self, error: BaseException) -> None:
-        """An update in the background raised an error: the host goes on, and the event says why."""
+        """Report an error of a background update as an event; the host goes on."""
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
             self._means.tell(MagicDocLeft("", (str(error),)))
 
@@ -132,16 +136,18 @@ class MagicDocs:
         self._means.registered.keep(self._asked)
 
     async def update(self) -> None:
-        """Bring every document up to date now, whatever the settings say, and wait for it."""
+        """Update every document now, whatever the settings say, and wait for it."""
         if self._means.ground is not None:
             await self._all(self._means.ground, None, self._heard.count)
 
     async def drain(self) -> None:
-        """Wait for what runs, at most as long as the settings say; what still runs then is cancelled and nothing of it is written."""
+        """Wait for running updates, at most as long as configured; then cancel them, and nothing of
+        them is written.
+        """
         await self._lane.drain(self._means.settings.drain_seconds)
 
     async def _register(self, ground: Ground) -> None:
-        """Look into the files that were read since the last time, beside the host's loop."""
+        """Inspect the files read since the last time, in a thread."""
         taken, most = self._heard.taken(), self._means.settings.documents
         for place in await asyncio.to_thread(lambda: [looked(ground, asked) for asked in taken]):
             if place is None or place.path in self._known:
@@ -156,13 +162,15 @@ class MagicDocs:
                 self._means.tell(MagicDocFound(str(place.path), place.title))
 
     def _left(self, path: Path, reasons: tuple[str, ...]) -> None:
-        """Say once why a document was left as it is."""
+        """Report once why a document was skipped."""
         if (mark := (str(path), "; ".join(reasons))) not in self._told:
             self._told.add(mark)
             self._means.tell(MagicDocLeft(str(path), reasons))
 
     def _read(self, ground: Ground, path: Path) -> tuple[bytes, Document] | None:
-        """The document as it is now; None for one that is left, or is no Magic Doc any more and forgotten."""
+        """Read the document as it is now; None for one that is skipped, or is no longer a Magic Doc
+        and is forgotten.
+        """
         try:
             gone = place_of(ground, str(path)) != path
             data = b"" if gone else ground.files.read(path, limit=ground.max_bytes + 1)
@@ -179,7 +187,7 @@ class MagicDocs:
         return None
 
     async def _keep(self, ground: Ground, path: Path, parent: ParentCall | None, upto: int) -> None:
-        """Bring one document up to date."""
+        """Update one document."""
         kept = self._known.get(path)
         found = None if kept is None or kept.upto >= upto else self._read(ground, path)
         if kept is None or found is None:
@@ -208,7 +216,10 @@ class MagicDocs:
             self._known[path] = _Kept(upto, refused)
 
     async def _written(self, ground: Ground, made: Made) -> tuple[str, ...] | None:
-        """Write what passes; gives why it was not written, nothing where all is well, and None where it is to be tried again."""
+        """Write an acceptable update.
+
+        Return why it was not written; empty if all is well; None if it is to be tried again.
+        """
         if made.after is None or made.after == made.before:
             return ()
         said = evidence(self._means.session, self._heard.messages)
@@ -264,5 +275,5 @@ class MagicDocs:
 
 
 def _said(message: Message) -> str:
-    """What a message says, results of tools included: they are what proves a thing true."""
+    """Return a message's text including tool results, which are evidence."""
     return "\n".join(filter(None, (message.text, *(result.text for result in message.tool_results))))

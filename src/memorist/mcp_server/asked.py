@@ -1,6 +1,7 @@
-"""What a client may ask: the tools with their arguments, and reading what a client sends as one of them. Pure.
+"""The tools with their arguments, and parsing a client's call as one of them. Pure.
 
-The tools' schemas are made from these types, so that what is told and what is checked are the same. A docstring here is what a model reads.
+The tools' schemas are generated from these types, so that what is announced and what is checked are
+the same. The docstring of an arguments class is the tool's description that a model reads.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from msgspec.structs import asdict, replace
 from memorist.errors import InputError, UsageError
 
 QUERY = 4_000
-"""Characters of the longest question; recall searches for no more of a message."""
+"""Characters of the longest query; recall searches for no more of a message."""
 TEXT = 20_000
-"""Characters of the longest memory that an agent writes: about 5,000 tokens. A memory has a few hundred; what is longer belongs into the project."""
+"""Characters of the longest memory that an agent writes, about 5,000 tokens.
+
+A memory has a few hundred characters; longer text belongs in the project.
+"""
 NAME = 200
-"""Characters of a name, a path or an id."""
+"""Characters of the longest name, path or id."""
 QUOTE = 2_000
 """Characters of the longest quotation."""
 ERROR = 400
-"""Characters of an error that quotes what was sent."""
+"""Characters of an error that quotes the client's input."""
 
 Path = Annotated[
     str, Meta(min_length=1, max_length=NAME, description="The memory's path as memory_search and the index name it, such as use-pnpm.md.")
@@ -128,17 +132,17 @@ class Status(Asked, frozen=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One tool as it is offered."""
+    """One tool as it is announced."""
 
     name: str
     title: str
     asked: type[Asked]
     reads: bool = True
-    """It changes nothing but the count of uses."""
+    """Whether it changes nothing but the usage ledger."""
 
     @property
     def description(self) -> str:
-        """What a model reads of it."""
+        """The description that a model reads."""
         return " ".join((self.asked.__doc__ or "").split())
 
     @property
@@ -163,18 +167,21 @@ _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def taken(name: str, arguments: Mapping[str, Any]) -> Asked:
-    """What a client asks, checked. Raises UsageError for a tool that is none, InputError for arguments that are not the tool's."""
+    """Parse and check the arguments of a call.
+
+    Raises UsageError for an unknown tool, InputError for invalid arguments.
+    """
     tool = _BY_NAME.get(name)
     if tool is None:
         raise UsageError(f"there is no tool {sound(name)[:NAME]!r}; there are {', '.join(_BY_NAME)}")
     try:
         asked = msgspec.convert(dict(arguments), tool.asked)
     except (msgspec.ValidationError, RecursionError, UnicodeEncodeError) as error:
-        # The last: a number asked for, and a text given that no encoder takes.
+        # UnicodeEncodeError: a string with lone surrogates where a number is expected.
         raise InputError(f"{name}: {sound(str(error))[:ERROR]}") from error
     return replace(asked, **{field: sound(value) for field, value in asdict(asked).items() if isinstance(value, str)})
 
 
 def sound(text: str) -> str:
-    """The text as any encoder takes it: a question mark for each lone surrogate."""
+    """Return the text with a question mark for each lone surrogate, which no encoder accepts."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,4 +1,6 @@
-"""Where a memory comes from, how it was changed, when it was shown and why, and whether a message would recall it, as a client is told. Pure (RC-5)."""
+"""Explain a memory to a client: its origin, its changes, when and why it was shown, and whether a
+message would recall it. Pure (RC-5).
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ from memorist.recall.choose import Match, Pick
 from memorist.store.uses import Use
 
 NEWEST = 10
-"""Changes, and uses, that are told; the newest."""
+"""Newest changes and uses that are listed."""
 
 
 def origin(topic: Topic) -> list[str]:
-    """What the memory says of its origin."""
+    """Render a memory's provenance."""
     found = topic.provenance
     told = {
         "origin": str(found.trust),
@@ -30,13 +32,13 @@ def origin(topic: Topic) -> list[str]:
 
 
 def history(log: Sequence[Recorded]) -> list[str]:
-    """The newest changes of it."""
+    """Render the newest changes of a memory."""
     lines = [f"{_when(each.at)}  {each.why.actor}: {one_line(each.why.what)}  ({each.id[:8]})" for each in log[:NEWEST]]
     return lines or ["(the history knows no change of it)"]
 
 
 def used(uses: Sequence[Use]) -> list[str]:
-    """The newest lines of the ledger."""
+    """Render the newest uses of a memory."""
     lines = []
     for use in list(reversed(uses))[:NEWEST]:
         why = f"  {one_line(use.why)}" if use.why else ""
@@ -45,7 +47,7 @@ def used(uses: Sequence[Use]) -> list[str]:
 
 
 def recalled(path: str, matches: Sequence[Match], picks: Sequence[Pick], doubts: Sequence[str]) -> str:
-    """Whether a message would recall the memory, and why."""
+    """Explain whether a message would recall the memory, and why."""
     pick = next((each for each in picks if each.path == path), None)
     match = next((each for each in matches if each.path == path), None)
     if doubts:

@@ -1,4 +1,7 @@
-"""How what was found is told a client: bounded, labelled as data, with a mark of what was cut. Pure (SF-3)."""
+"""Render results for a client: bounded, labelled as data, with a mark where text was cut.
+
+Pure (SF-3).
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,24 @@ from memorist.safety.hidden import visible
 from memorist.safety.secrets import redact
 
 ANSWER = 20_000
-"""Characters of the longest answer: about 5,000 tokens in English, half of where Codex cuts a tool's output (codex.md, 10,000 tokens)."""
+"""Characters of the longest answer: about 5,000 tokens in English, half of where Codex cuts a
+tool's output (codex.md, 10,000 tokens).
+"""
 FRAME = 2_000
-"""Characters of an answer that are kept for what stands around the data."""
+"""Characters of an answer that are reserved for the text around the data."""
 
 
 def harmless(text: str) -> str:
-    """Data of a file or transcript as a model may be shown it: nothing hidden, no secret, no tag of a harness."""
+    """Sanitize data of a file or transcript for a model: no hidden characters, secrets or host
+    markup.
+    """
     return neutralise(redact(visible(sound(text))).text)
 
 
 def page(text: str, start: int = 0, limit: int = ANSWER - FRAME) -> str:
-    """The part of a text from the character `start` on, at most `limit` of them, with a mark that says what is not there and how to read on."""
+    """Return the part of a text from the character `start` on, at most `limit` characters, with
+    marks that say what is missing and how to read on.
+    """
     end = min(len(text), start + limit)
     if start >= len(text) > 0:
         return f"(nothing: the text has {len(text):,} characters, and start is {start:,})"
@@ -30,7 +39,7 @@ def page(text: str, start: int = 0, limit: int = ANSWER - FRAME) -> str:
 
 
 def bounded(text: str) -> str:
-    """The text within the limit of an answer, whatever went into it."""
+    """Cut a text to the limit of an answer."""
     if len(text) <= ANSWER:
         return text
     mark = f"\n(cut: the answer has {len(text):,} characters)"
@@ -38,13 +47,15 @@ def bounded(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """A piece of data inside a line of ours."""
+    """Sanitize data and put it on one line of at most `limit` characters."""
     flat = " ".join(harmless(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def outcome(written: Written, done: str) -> str:
-    """What came of a change, for the agent that asked for it: what was written, what waits for the user and why, what was refused."""
+    """Render the result of a change for the agent: what was written, what waits for the user and
+    why, what was refused.
+    """
     lines = [f"{done}: {path}" for path in written.paths]
     lines += [f"  {remark}" for remark in written.remarks]
     for waiting in written.waiting:

@@ -1,1 +1,3 @@
-"""Language models behind the `Model` port: Anthropic Messages, OpenAI Responses, Chat Completions, an embedded small model."""
+"""Language models that implement the `Model` port: Anthropic Messages, OpenAI Responses, Chat
+Completions, an embedded small model.
+"""

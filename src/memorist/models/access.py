@@ -1,4 +1,4 @@
-"""How a model's server is reached."""
+"""Credentials and address of a model's server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from msgspec import Struct
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """A key and an address. `base_url` None is the provider's own server. The key is never shown, not even in `repr`."""
+    """A key and an address. `base_url` None means the provider's own server. The key is never
+    shown, not even in `repr`.
+    """
 
     key: str
     base_url: str | None = None

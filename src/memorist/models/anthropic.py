@@ -1,4 +1,4 @@
-"""Anthropic's Messages API behind the `Model` port, over the official SDK (extra `anthropic`)."""
+"""Anthropic's Messages API as a `Model`, over the official SDK (extra `anthropic`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorist.ports import Clock
 
 
 class AnthropicModel(WireModel):
-    """A model that speaks Messages. Making one needs the extra: it raises ImportError without it."""
+    """A model that speaks Messages. The constructor raises ImportError without the extra."""
 
     _format = "anthropic"
     _default_window = 200_000

@@ -1,7 +1,8 @@
-"""A reply put together from the events of its stream, as the body it would have been without streaming. Pure.
+"""Assemble a reply from the events of its stream, as the body it would have had without streaming.
+Pure.
 
-Each `assemble_*` takes the decoded events in order and returns the body, or the `Fault` that ended the stream. Unknown events are looked
-over, unknown fields are kept.
+Each `assemble_*` takes the decoded events in order and returns the body, or the `CallFailure` that
+ended the stream. Unknown events are ignored, unknown fields are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from memorist.models.faults import Fault, fault_of_object
 _CUT = Fault(kind="cut", message="the stream ended before the reply did")
 
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json", "compaction_delta": "content"}
-"""Deltas of Messages whose text is added to the block's."""
+"""Deltas of Messages whose text is appended to the block's, with the block key they append to."""
 
 
 def assemble_anthropic(events: Iterable[JsonObject]) -> JsonObject | Fault:
@@ -70,7 +71,9 @@ def _finish(body: JsonObject, event: JsonObject) -> None:
 
 
 def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | Fault:
-    """The `response` object of a Responses stream; its items are gathered where the closing event leaves them out."""
+    """The `response` object of a Responses stream; its items are collected from earlier events when
+    the closing event omits them.
+    """
     items: dict[int, JsonObject] = {}
     for event in events:
         match event.get("type"):
@@ -89,7 +92,9 @@ def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | Fault:
 
 
 def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | Fault:
-    """The `chat.completion` object of a Chat Completions stream. It is whole once every choice has its finish reason."""
+    """The `chat.completion` object of a Chat Completions stream. It is complete once every choice
+    has its finish reason.
+    """
     body: JsonObject = {}
     choices: dict[int, JsonObject] = {}
     for event in events:
@@ -118,7 +123,9 @@ def _grow_choice(whole: JsonObject, choice: JsonObject) -> None:
 
 
 def _grow_call(whole: JsonObject, call: JsonObject) -> None:
-    """Names and ids come whole, once or in every piece; arguments and input grow."""
+    """Append a tool call delta. Names and ids come whole, once or in every piece; arguments and
+    input grow.
+    """
     for key, value in call.items():
         if key == "index" or value is None:
             continue
@@ -131,7 +138,7 @@ def _grow_call(whole: JsonObject, call: JsonObject) -> None:
 
 
 def _joined(old: object, new: object) -> object:
-    """Texts and lists grow, of anything else the newest counts."""
+    """Texts and lists are concatenated; of anything else the newest value counts."""
     if new is None:
         return old
     if isinstance(old, str) and isinstance(new, str):

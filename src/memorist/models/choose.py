@@ -2,9 +2,9 @@
 
 anthropic:NAME[@BASE_URL]       Anthropic Messages; the key is in ANTHROPIC_API_KEY
 openai:NAME[@BASE_URL]          OpenAI Responses; the key is in OPENAI_API_KEY
-openai-chat:NAME@BASE_URL       Chat Completions of any compatible server; a key, if it wants one, is in MEMORIST_API_KEY
-local[:PATH.gguf]               a small model in this process
-structural                      no model
+openai-chat:NAME@BASE_URL       Chat Completions of any compatible server; a key, if it wants one,
+is in MEMORIST_API_KEY local[:PATH.gguf]               a small model in this process structural
+no model
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from memorist.models.settings import ModelSettings
 from memorist.ports import Clock, Model
 
 FORMS = "anthropic:NAME, openai:NAME, openai-chat:NAME@BASE_URL, local, local:PATH.gguf or structural"
-"""What a model string may look like, for error messages and help."""
+"""The forms of a model string, for error messages and help."""
 
 NO_KEY = "none"
-"""Sent as the key to a server that wants none; the SDK demands one."""
+"""Sent as the key to a server that needs none; the SDK requires one."""
 
 
 class Structural(Struct, frozen=True, tag="structural"):
-    """No model: every subsystem takes its structural way."""
+    """No model: every subsystem uses its structural method."""
 
 
 class Local(Struct, frozen=True, tag="local"):
-    """The embedded small model; `path` None looks for one."""
+    """The embedded small model; `path` None searches for a model file."""
 
     path: str | None = None
 
@@ -65,13 +65,13 @@ class OpenAIChat(Struct, frozen=True, tag="openai-chat"):
 
 
 Choice = Structural | Local | Anthropic | OpenAI | OpenAIChat
-"""What a model string says."""
+"""A parsed model string."""
 
 _WITH_URL = re.compile(r"(?P<name>.*?)@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*)", re.DOTALL)
 
 
 def parse_name(text: str) -> Choice:
-    """Read a model string. Raises `ModelNameError`, which says what is wrong and what is right."""
+    """Parse a model string. Raises `ModelNameError`, which says what is wrong and what is right."""
     given = text.strip()
     kind, colon, rest = given.partition(":")
     match kind.lower():
@@ -117,7 +117,9 @@ def _checked_url(given: str, url: str) -> str:
 
 
 def wire_name(text: str) -> str:
-    """The model's name as a request body gives it: `gpt-5` for `openai:gpt-5`; `local` and `structural` stand for themselves."""
+    """The model's name as a request body gives it: `gpt-5` for `openai:gpt-5`; `local` and
+    `structural` stand for themselves.
+    """
     match parse_name(text):
         case Anthropic(name=name) | OpenAI(name=name) | OpenAIChat(name=name):
             return name
@@ -134,10 +136,10 @@ def open_model(
     clock: Clock | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Model | None:
-    """The model that the string names, not yet connected; None for `structural`.
+    """Create the model that the string names, not yet connected; None for `structural`.
 
-    Keys are read from the environment. Raises `ModelNameError` when the string cannot be understood, an extra is not installed or a key is
-    missing.
+    Keys are read from the environment. Raises `ModelNameError` when the string cannot be parsed, an
+    extra is not installed or a key is missing.
     """
     settings = settings or ModelSettings()
     environment = os.environ if environment is None else environment
@@ -163,7 +165,7 @@ def open_model(
 
 
 class _Extra:
-    """Turns the ImportError of a missing extra into the sentence that mends it."""
+    """Turns the ImportError of a missing extra into an error that names the package to install."""
 
     def __init__(self, extra: str) -> None:
         self._extra = extra
@@ -180,8 +182,11 @@ class _Extra:
 
 
 def _access(choice: Anthropic | OpenAI | OpenAIChat, settings: ModelSettings, environment: Mapping[str, str]) -> Access:
-    """Key and address. A provider's key goes to the provider, or to the address that the user's environment sets for it; any other server
-    gets `MEMORIST_API_KEY` or the variable named in the settings, and no key at all without one.
+    """Find key and address.
+
+    A provider's key goes to the provider, or to the address that the environment sets for it; any
+    other server gets `MEMORIST_API_KEY` or the variable named in the settings, and no key at all
+    without one.
     """
     prefix = "ANTHROPIC" if isinstance(choice, Anthropic) else "OPENAI"
     url = choice.base_url or environment.get(f"{prefix}_BASE_URL")

@@ -1,4 +1,6 @@
-"""Why one attempt at a model call failed, as a value: whether to try again, and which of our errors it becomes. Pure."""
+"""The failure of one attempt at a model call, as a value: whether to retry, and which exception it
+becomes. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,14 @@ from memorist.core.messages import JsonObject
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 
 Kind = Literal["status", "connection", "cut", "invalid"]
-"""The provider said no; it was not reached; its answer ended early; its answer was not JSON."""
+"""The provider returned an error status; it was not reached; its reply ended early; its reply was
+not valid.
+"""
 
 RETRIED_STATUSES = frozenset({408, 409, 425, 429})
-"""Refusals that pass by themselves; every status from 500 on does too, 529 (Anthropic's overload) among them."""
+"""Error statuses that are worth a retry; so is every status from 500 on, 529 (Anthropic's overload)
+included.
+"""
 
 _STATUS_OF_TYPE = {
     "invalid_request_error": 400,
@@ -34,7 +40,9 @@ _STATUS_OF_TYPE = {
     "invalid_prompt": 400,
     "insufficient_quota": 429,
 }
-"""Status by error type, for errors that come inside a stream (Anthropic's and OpenAI's error pages)."""
+"""Status by error type, for errors that come inside a stream (Anthropic's and OpenAI's error
+pages).
+"""
 
 _LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length"})
 _LONG_WORDS = late_pattern(
@@ -43,21 +51,23 @@ _LONG_WORDS = late_pattern(
     r"|input tokens exceed|input is too long|too many (input )?tokens in|token count.{0,40}exceeds the maximum",
     re.IGNORECASE,
 )
-"""Words by which Anthropic, OpenAI, llama.cpp, vLLM, Ollama and Gemini's compatible server say that a request does not fit."""
+"""Phrases by which Anthropic, OpenAI, llama.cpp, vLLM, Ollama and Gemini's compatible server say
+that a request does not fit.
+"""
 
 _HOPELESS_CODES = frozenset({"insufficient_quota", "billing_not_active"})
-"""Codes that come with status 429 and do not pass by waiting (OpenAI's error codes page)."""
+"""Codes that come with status 429 but do not pass by waiting (OpenAI's error codes page)."""
 
 
 class Allowance(Struct, frozen=True, kw_only=True):
-    """One limit."""
+    """The state of one rate limit."""
 
     what: str
-    """Of what, in the provider's word: `requests`, `input-tokens`, `5h` …"""
+    """What it limits, in the provider's word: `requests`, `input-tokens`, `5h` …"""
     left: float
-    """Share that is left, 0 to 1."""
+    """Remaining share, 0 to 1."""
     resets_in: float | None = None
-    """Seconds until it is whole again."""
+    """Seconds until it is fully available again."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -67,22 +77,26 @@ class Fault(Struct, frozen=True, kw_only=True):
     message: str
     status: int | None = None
     code: str | None = None
-    """The error's type or code in the provider's words."""
+    """The error's type or code as the provider names it."""
     retry_after: float | None = None
     """Seconds the provider asks to wait."""
     retry: bool | None = None
-    """The provider's own word on retrying (`x-should-retry`); None when it said nothing."""
+    """The provider's own statement on retrying (`x-should-retry`); None when it made none."""
     allowances: tuple[Allowance, ...] = ()
-    """What the provider said of its limits."""
+    """The rate limits that the provider reported."""
 
 
 def status_of(code: str | None) -> int:
-    """The HTTP status that belongs to an error type named inside a stream; 500 for an unknown one."""
+    """The HTTP status that corresponds to an error type named inside a stream; 500 for an unknown
+    one.
+    """
     return _STATUS_OF_TYPE.get(code or "", 500)
 
 
 def fault_of_object(error: JsonObject) -> Fault:
-    """The fault of an error object that came inside a stream or a reply: `{"type", "code", "message"}` in any of the three formats."""
+    """The failure described by an error object inside a stream or a reply: `{"type", "code",
+    "message"}` in any of the three formats.
+    """
     found = error.get("code") or error.get("type")
     code = found if isinstance(found, str) else None
     status = found if isinstance(found, int) else status_of(code)
@@ -90,7 +104,7 @@ def fault_of_object(error: JsonObject) -> Fault:
 
 
 def too_long(fault: Fault) -> bool:
-    """Whether the provider said that the request does not fit its window."""
+    """Whether the provider said that the request exceeds its context window."""
     if fault.status == 413 or fault.code in _LONG_CODES:
         return True
     return fault.status in {400, 422, 500} and _LONG_WORDS.search(fault.message) is not None
@@ -116,7 +130,7 @@ _ADVICE = {
 
 
 def error_of(fault: Fault, model: str, attempts: int) -> ModelError:
-    """The error to raise when `fault` was the last of `attempts`."""
+    """The exception to raise when `fault` was the last of `attempts`."""
     said = fault.message.strip().rstrip(".")[:500]
     if too_long(fault):
         return ContextTooLong(f"{model} does not take a request of this size ({said}); send less.")

@@ -1,7 +1,7 @@
-"""What a provider says of its rate limits, in the headers of its answers. Pure.
+"""A provider's rate limits, read from the headers of its responses. Pure.
 
-Sources of the names: Anthropic's and OpenAI's pages on rate limits, and for subscriptions the `unified` headers of Anthropic as clients
-report them. Headers that cannot be read say nothing.
+Sources of the names: Anthropic's and OpenAI's pages on rate limits, and for subscriptions
+Anthropic's `unified` headers as clients report them. Headers that cannot be parsed are ignored.
 """
 
 from __future__ import annotations
@@ -17,42 +17,43 @@ from memorist.core.later import late_pattern
 from memorist.models.faults import Allowance, Fault
 
 REFUSALS = frozenset({429, 529})
-"""Statuses by which a provider says that it wants no requests for a while: a rate limit, and Anthropic's overload."""
+"""Statuses by which a provider asks for a pause: a rate limit, and Anthropic's overload."""
 
 
 class RateNews(Struct, frozen=True, kw_only=True):
-    """What one answer said."""
+    """The rate limits that one response reported."""
 
     model: str
     """The string the model was chosen by."""
     status: int | None = None
-    """Status of the refusal; None for an answer."""
+    """Status of the error; None for a successful response."""
     retry_after: float | None = None
     """Seconds that the provider asks to wait."""
     allowances: tuple[Allowance, ...] = ()
 
 
 Told = Callable[[RateNews], None]
-"""Is told at once, before the model tries again or answers. Must not block or raise."""
+"""Called at once, before the model retries or returns. Must not block or raise."""
 
 
 @runtime_checkable
 class Listening(Protocol):
-    """A model that passes on what its provider says of rate limits."""
+    """A model that reports what its provider says about rate limits."""
 
     def listen(self, told: Told) -> None:
-        """Tell this one from now on, in place of whoever was told before."""
+        """Set the listener, replacing the previous one."""
         ...
 
 
 def listen_to(model: object, told: Told) -> None:
-    """Be told of limits by the model, if it can tell: one that cannot, or none, is passed over."""
+    """Subscribe to the model's rate limits, if it reports any; does nothing otherwise."""
     if isinstance(model, Listening):
         model.listen(told)
 
 
 def news_of_fault(model: str, fault: Fault) -> RateNews | None:
-    """What a failed attempt says: None where it is no word on limits."""
+    """The rate limit report of a failed attempt; None when the failure says nothing about limits.
+    """
     asked = fault.retry_after is not None and (fault.status or 0) >= 500
     if fault.status not in REFUSALS and not asked:
         return None
@@ -64,7 +65,9 @@ _UNIFIED = late_pattern(r"anthropic-ratelimit-unified-(?P<window>[a-z0-9]+)-util
 
 
 def read_allowances(headers: Mapping[str, str], now: float) -> tuple[Allowance, ...]:
-    """The limits that the headers tell of, in the order of their names. `now` in seconds since the epoch."""
+    """The rate limits named in the headers, in the order of their names. `now` in seconds since the
+    epoch.
+    """
     lower = {name.lower(): value for name, value in headers.items()}
     found: list[Allowance] = []
     for name in sorted(lower):
@@ -101,14 +104,18 @@ def _number(text: str) -> float | None:
 
 
 _EPOCH = 1_000_000_000.0
-"""A plain number from here on is a time since the epoch (2001), below it a wait: no limit is reset after 31 years."""
+"""A plain number from here on is a time since the epoch (2001), below it a duration: no limit
+resets after 31 years.
+"""
 
 _DURATION = late_pattern(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 
 
 def _seconds_until(text: str, now: float) -> float | None:
-    """Seconds from a duration (`6m0s`, `12ms`), a number, or a date (RFC 3339); None for anything else."""
+    """Seconds until a duration (`6m0s`, `12ms`), a number, or a date (RFC 3339); None for anything
+    else.
+    """
     given = text.strip()
     number = _number(given)
     if number is not None:

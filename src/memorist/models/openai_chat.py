@@ -1,4 +1,6 @@
-"""Chat Completions behind the `Model` port: OpenAI's, and every server that speaks it (llama.cpp, Ollama, vLLM, LM Studio, gateways)."""
+"""Chat Completions as a `Model`: OpenAI's, and every compatible server (llama.cpp, Ollama, vLLM, LM
+Studio, gateways).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from memorist.models.openai_client import OpenAIClientModel
 
 
 class OpenAIChatModel(OpenAIClientModel):
-    """A model that speaks Chat Completions. A stream tells its usage only when asked, so `stream_options` is added (see the settings)."""
+    """A model that speaks Chat Completions. A stream reports its usage only on request, so
+    `stream_options` is added (see the settings).
+    """
 
     _format = "openai_chat"
 

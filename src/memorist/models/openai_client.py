@@ -1,4 +1,4 @@
-"""What the two OpenAI APIs share: the client, and one attempt over it (extra `openai`)."""
+"""The base of the two OpenAI APIs: the client, and one attempt over it (extra `openai`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memorist.ports import Clock
 
 
 class OpenAIClientModel(WireModel):
-    """A model behind `AsyncOpenAI`. Making one needs the extra: it raises ImportError without it."""
+    """A model over `AsyncOpenAI`. The constructor raises ImportError without the extra."""
 
     def __init__(self, name: str, model: str, access: Access, settings: ModelSettings | None = None, *, clock: Clock | None = None) -> None:
         import openai  # noqa: PLC0415 - an optional extra

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API behind the `Model` port."""
+"""OpenAI's Responses API as a `Model`."""
 
 from __future__ import annotations
 

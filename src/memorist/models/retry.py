@@ -1,4 +1,6 @@
-"""Trying again: when, how long to wait, and when to give up. The schedule is pure; `call` runs it on a clock."""
+"""Retries: when, how long to wait, and when to give up. The schedule is pure; `RetryPolicy.call`
+runs it on a clock.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,18 @@ Attempt = Callable[[], Awaitable[JsonObject | Fault]]
 
 
 class Answer(NamedTuple):
-    """A reply's body, and how many requests it took."""
+    """A reply's body, and the number of requests it took."""
 
     body: JsonObject
     attempts: int
 
 
 def pause(settings: ModelSettings, failed: int, chance: float, retry_after: float | None) -> float:
-    """Seconds to wait after `failed` attempts (at least 1). `chance` lies between 0 and 1.
+    """Seconds to wait after `failed_attempts` attempts (at least 1). `random_share` lies between 0
+    and 1.
 
-    What the provider asks for counts, up to a cap; else the wait doubles from attempt to attempt, up to a cap, less a part left to
-    chance so that many clients do not come back at once.
+    The wait that the provider asks for counts, up to a cap; otherwise the wait grows from attempt
+    to attempt, up to a cap, minus a random part so that many clients do not retry at the same time.
     """
     if retry_after is not None and retry_after >= 0:
         return min(retry_after, settings.retry_after_cap_seconds)
@@ -37,7 +40,9 @@ def pause(settings: ModelSettings, failed: int, chance: float, retry_after: floa
 
 
 class Retrying(NamedTuple):
-    """What a call with retries needs: the model's name for messages, settings, clock, and a source of chance between 0 and 1."""
+    """What a call with retries needs: the model's name for messages, settings, clock, and a random
+    source between 0 and 1.
+    """
 
     model: str
     settings: ModelSettings
@@ -47,8 +52,8 @@ class Retrying(NamedTuple):
     async def call(self, attempt: Attempt, limit_seconds: float | None) -> Answer:
         """Try until there is a reply. The limit counts real time over all attempts and waits.
 
-        Raises `ModelTimeout` when the limit passes, and the error of the last fault when trying again does not help or the attempts are
-        used up. Cancellation passes through.
+        Raises `ModelTimeout` when the limit passes, and the error of the last failure when a retry
+        does not help or the attempts are used up. Cancellation propagates.
         """
         limit = self.settings.timeout_seconds if limit_seconds is None else limit_seconds
         try:

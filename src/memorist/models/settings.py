@@ -11,32 +11,43 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """How models are called. Times are seconds, sizes are tokens."""
 
     timeout_seconds: float = 120.0
-    """Longest time of one call with its retries. Ours: most forks answer within a minute, and a session memory update that takes
-    longer is no longer waited for (claude-code.md section 11.1)."""
+    """Longest time of one call with its retries. Chosen here: most forks finish within a minute,
+    and no caller waits longer for a session memory update (claude-code.md section 11.1).
+    """
     attempts: int = 4
-    """Requests sent for one call at most. Ours: two more than the providers' SDKs retry, because background work can wait."""
+    """Most requests sent for one call. Chosen here: two more than the providers' SDKs retry,
+    because background work can wait.
+    """
     backoff_seconds: float = 0.5
     """Wait before the second attempt (the providers' SDKs)."""
     backoff_factor: float = 2.0
-    """Growth of the wait from one attempt to the next (the providers' SDKs)."""
+    """Factor by which the wait grows with each attempt (the providers' SDKs)."""
     backoff_cap_seconds: float = 8.0
-    """Longest wait without the provider's asking (the providers' SDKs)."""
+    """Longest wait unless the provider asks for one (the providers' SDKs)."""
     jitter: float = 0.25
-    """Share of the wait that chance may take off (the providers' SDKs)."""
+    """Share of the wait that may be subtracted at random (the providers' SDKs)."""
     retry_after_cap_seconds: float = 60.0
     """Longest wait when the provider asks for one with `Retry-After` (the providers' SDKs)."""
     max_output: int | None = None
-    """Largest output to ask for; None takes the price table's number for the model, or 8,192."""
+    """Largest output to request; None uses the price table's number for the model, or 8,192."""
     window: int | None = None
-    """Context window; None takes the price table's number for the model, or 128,000 (8,192 for the embedded model)."""
+    """Context window; None uses the price table's number for the model, or 128,000 (8,192 for the
+    embedded model).
+    """
     prices: dict[str, Price] = field(default_factory=dict)
-    """The user's own prices, by model name or its beginning; they go before the shipped ones, field by field."""
+    """The user's own prices, by model name or prefix; they override the shipped ones, field by
+    field.
+    """
     headers: dict[str, str] = field(default_factory=dict)
     """Headers sent with every request, such as `anthropic-beta`."""
     key_variable: str | None = None
-    """Environment variable that holds the key; None takes `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, and for an address of the user's own
-    `MEMORIST_API_KEY`: a provider's key is not sent to another server unless it is named here."""
+    """Environment variable that holds the key; None uses `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`,
+    and for an address of the user's own `MEMORIST_API_KEY`: a provider's key is not sent to another
+    server unless it is named here.
+    """
     stream_usage: bool = True
-    """Ask Chat Completions for the usage of a stream (`stream_options`); False for a server that refuses the key."""
+    """Request the usage of a Chat Completions stream (`stream_options`); False for a server that
+    rejects the key.
+    """
     threads: int | None = None
     """Processor threads of the embedded model; None lets llama.cpp choose."""

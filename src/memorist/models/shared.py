@@ -1,4 +1,6 @@
-"""One client of a provider used by several homes at once: its connections and what its provider says of limits are shared, and nothing else."""
+"""One provider client shared by several homes: its connections and the rate limits its provider
+reports are shared, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,15 @@ from memorist.ports import Model, Reply, Request
 
 
 class SharedModels:
-    """Clients that are open, each for as long as anybody uses it."""
+    """Open clients, each kept as long as it has a user."""
 
     def __init__(self) -> None:
         self._open: dict[Hashable, SharedModel] = {}
 
     def use(self, key: Hashable, opening: Callable[[], Model | None]) -> ModelUse | None:
-        """The client of this key, opened by the first user and closed by the last; None where the opening gives none. Raises as the opening does."""
+        """A handle on the client of this key, opened for its first user and closed by its last;
+        None when `open_client` returns None. Raises what `open_client` raises.
+        """
         if key not in self._open:
             model = opening()
             if model is None:
@@ -25,9 +29,11 @@ class SharedModels:
 
 
 class SharedModel:
-    """A model and those who use it. A provider counts its limits by key, so that what it says of them is told to all users of the client.
+    """A model and its users. A provider counts its limits per key, so its reports go to every user
+    of the client.
 
-    `unused` is called when the last user is done, and the model closed then; without it the model is somebody else's to close.
+    `on_unused` is called when the last user is done, and the model is closed then; without it the
+    caller closes the model.
     """
 
     def __init__(self, model: Model, unused: Callable[[], object] | None = None) -> None:
@@ -37,12 +43,12 @@ class SharedModel:
         listen_to(model, self._said)
 
     def use(self) -> ModelUse:
-        """The model for one more user, who closes it when done."""
+        """A handle for one more user, who closes it when done."""
         self._users.append(ModelUse(self))
         return self._users[-1]
 
     async def drop(self, used: ModelUse) -> None:
-        """One user is done with it."""
+        """Remove a user's handle; close the model if it was the last."""
         if used not in self._users:
             return
         self._users.remove(used)
@@ -56,7 +62,9 @@ class SharedModel:
 
 
 class ModelUse:
-    """The model as one of its users has it. Closing it leaves the model open for the others."""
+    """The model as one of its users sees it. Closing the handle leaves the model open for the
+    others.
+    """
 
     def __init__(self, shared: SharedModel) -> None:
         self._shared = shared
@@ -69,7 +77,7 @@ class ModelUse:
 
     @property
     def format(self) -> str:
-        """The wire format its requests must have."""
+        """The wire format of its requests."""
         return self._shared.model.format
 
     @property
@@ -82,15 +90,15 @@ class ModelUse:
         return await self._shared.model.send(request)
 
     def listen(self, told: Told) -> None:
-        """Tell this user too what the provider says of its limits."""
+        """Set this user's listener for the provider's rate limits."""
         self._told = told
 
     def heard(self, news: RateNews) -> None:
-        """The provider said something to one of the users."""
+        """Pass a rate limit report on to this user's listener."""
         if self._told is not None:
             self._told(news)
 
     async def close(self) -> None:
-        """Be done with it. May be called twice."""
+        """Release the handle. May be called twice."""
         self._told = None
         await self._shared.drop(self)

@@ -1,4 +1,6 @@
-"""What the models behind a provider's SDK share: one attempt over a stream, the retries around it, usage and cost of the reply."""
+"""The base of models over a provider's SDK: one streamed attempt, the retries around it, usage and
+cost of the reply.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ from memorist.ports import Clock, Reply, Request
 class WireModel(ABC):
     """A `Model` that sends bodies of one wire format over an SDK's client, streaming.
 
-    The body goes out as it is, plus what asks for the stream. SDK retries are off: ours count every request, keep one time limit over
-    all of them, and wait on the port's clock.
+    The body is sent unchanged except for the keys that request the stream. SDK retries are off: the
+    retry policy counts every request, keeps one time limit over all of them, and waits on the
+    port's clock.
     """
 
     _format: str
@@ -35,12 +38,12 @@ class WireModel(ABC):
         self._model = model
         self._settings = settings or ModelSettings()
         self._table = merged(shipped(), self._settings.prices)
-        # Spreads the retries of many clients; nothing secret hangs on it.
+        # Spreads the retries of many clients; not security relevant.
         self._retrying = Retrying(name, self._settings, clock or SystemClock(), random.random)
         self._listener: Told | None = None
 
     def listen(self, told: Told) -> None:
-        """Tell this one what the provider says of its rate limits."""
+        """Set the listener for the provider's rate limits."""
         self._listener = told
 
     @property
@@ -73,7 +76,9 @@ class WireModel(ABC):
         return lookup(self._model, self._table) or Price()
 
     async def send(self, request: Request) -> Reply:
-        """Send one request and return the whole reply with its usage and cost. Raises a `ModelError`."""
+        """Send one request and return the whole reply with its usage and cost. Raises a
+        `ModelError`.
+        """
         if request.format != self._format:
             raise ModelRefused(f"{self._name} speaks {self._format}, and the request is in {request.format}; translate it first.")
         answer = await self._retrying.call(lambda: self._heard(request.body), request.timeout_seconds)
@@ -86,7 +91,9 @@ class WireModel(ABC):
         return msgspec.structs.replace(reply, cost_usd=cost, attempts=answer.attempts)
 
     async def _heard(self, body: JsonObject) -> JsonObject | Fault:
-        """One attempt; a refusal is passed on at once, since other processes may wait as well."""
+        """One attempt; a rate limit is reported at once, because other processes may be waiting as
+        well.
+        """
         outcome = await self._attempt(body)
         news = news_of_fault(self._name, outcome) if isinstance(outcome, Fault) else None
         if news is not None and self._listener is not None:
@@ -94,7 +101,7 @@ class WireModel(ABC):
         return outcome
 
     def _answered(self, headers: Mapping[str, str]) -> None:
-        """Pass on what the headers of an answer say of limits."""
+        """Report the rate limits in a response's headers."""
         allowances = read_allowances(headers, self._retrying.clock.now())
         if allowances and self._listener is not None:
             self._listener(RateNews(model=self._name, allowances=allowances))
@@ -108,7 +115,7 @@ class WireModel(ABC):
 
     @abstractmethod
     async def _attempt(self, body: JsonObject) -> JsonObject | Fault:
-        """One request: the reply's body, or why there is none."""
+        """Send one request: the reply's body, or why there is none."""
 
 
 def _written_for_an_hour(body: JsonObject) -> int:

@@ -1,4 +1,4 @@
-"""Reading an SDK's event stream to its end, and telling what went wrong on the way."""
+"""Reading an SDK's event stream to its end, and describing what went wrong."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class RawResponse(Protocol):
 
 
 class EventStream(Protocol):
-    """What `anthropic.AsyncStream[object]` and `openai.AsyncStream[object]` have in common: decoded events, and the response under them."""
+    """The common part of `anthropic.AsyncStream[object]` and `openai.AsyncStream[object]`: decoded
+    events, and the HTTP response.
+    """
 
     @property
     def response(self) -> RawResponse:
@@ -36,11 +38,13 @@ class EventStream(Protocol):
 
 
 Assemble = Callable[[Iterable[JsonObject]], JsonObject | Fault]
-"""Makes a reply of a stream's events; see `memorist.models.assemble`."""
+"""Builds a reply from a stream's events; see `memorist.models.reply_assembly`."""
 
 
 async def read_stream(stream: EventStream, assemble: Assemble, broken: tuple[type[Exception], ...]) -> JsonObject | Fault:
-    """The reply that the stream holds, or the fault that ended it. `broken` are the exceptions of a connection that breaks."""
+    """The reply in the stream, or the failure that ended it. `connection_errors` are the exceptions
+    of a broken connection.
+    """
     try:
         if "json" in (stream.response.headers.get("content-type") or ""):
             return plain_reply(await stream.response.aread())
@@ -56,7 +60,8 @@ async def read_stream(stream: EventStream, assemble: Assemble, broken: tuple[typ
 
 
 def plain_reply(data: bytes) -> JsonObject | Fault:
-    """The reply of a server that answered without streaming although it was asked to stream."""
+    """Parse the reply of a server that answered without streaming although a stream was requested.
+    """
     try:
         body = msgspec.json.decode(data)
     except msgspec.DecodeError as error:
@@ -68,9 +73,11 @@ def plain_reply(data: bytes) -> JsonObject | Fault:
 
 
 def status_fault(status: int, message: str, body: object, headers: Mapping[str, str]) -> Fault:
-    """The fault of an error that an SDK raised: HTTP status, its message, the decoded body, the response's headers.
+    """The failure behind an SDK exception: HTTP status, its message, the decoded body, the
+    response's headers.
 
-    A status below 400 means that the error came inside a stream: its type then tells the status.
+    A status below 400 means that the error came inside a stream: its type then determines the
+    status.
     """
     outer: Mapping[str, object] = body if isinstance(body, Mapping) else {}
     inner = outer.get("error")

@@ -1,6 +1,7 @@
-"""The body of a request, read without losing a byte: what it says, and where each part of it stands. Pure.
+"""Parse a request's body without losing a byte: its values, and the position of each part. Pure.
 
-A history grows at its end, so of a request that begins with the bytes of an earlier one only the rest is read; what was read before is used again.
+A history grows at its end, so of a request that begins with the bytes of an earlier one only the
+rest is parsed; the earlier objects are used again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from memorist.core.messages import JsonObject
 from memorist.errors import FormatError
 
 MOVING = 8
-"""How many of the newest entries may differ from what was sent before (a host moves its cache marks, at most 4); as `host_history.WINDOW`."""
+"""How many of the newest entries may differ from the earlier request (a host moves its cache marks,
+at most 4); as `host_history.WINDOW`.
+"""
 
 _top = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _list = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -29,11 +32,13 @@ _END = re.compile(rb"\s*\}\s*")
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
-"""A whole pair, half a pair, or any other escape."""
+"""A surrogate pair, a lone surrogate, or any other escape."""
 
 
 class Place(Struct, frozen=True):
-    """Where a key of the body stands: where its name begins, and its value begins and ends."""
+    """The position of a key in the body: where its name begins, and where its value begins and
+    ends.
+    """
 
     name: int
     start: int
@@ -41,35 +46,39 @@ class Place(Struct, frozen=True):
 
 
 class Body(Struct, frozen=True):
-    """A request's body."""
+    """A parsed request body."""
 
     raw: bytes
     key: str
     """The key of the history."""
     values: JsonObject
-    """What it says; objects that an earlier request had as well are the very same."""
+    """The decoded values; those that an earlier request had too are the same objects."""
     places: dict[str, Place]
-    """In the order in which they stand."""
+    """Positions of the keys, in order."""
     spans: list[tuple[int, int]]
-    """Where each entry of the history begins and ends; empty for a history that is no list."""
+    """Start and end of each entry of the history; empty if the history is not a list."""
     shared: int = 0
-    """Entries that were read with an earlier request."""
+    """Number of entries that were parsed with an earlier request."""
     same: list[Any] = []
-    """Objects that are known to be equal to the entries at the start of the history, in order: comparing them again is to compare addresses."""
+    """Objects known to equal the first entries of the history, in order, so that comparing them
+    again is comparing addresses.
+    """
     written: dict[int, tuple[Any, int | bytes]] = {}
-    """Objects that were written before, by their `id`: where they stand in the history, or the bytes that we wrote."""
+    """Objects encoded before, by their `id`: their index in the history, or the bytes that memorist
+    wrote.
+    """
 
     @property
     def items(self) -> list[Any]:
-        """The entries of the history; none where it is no list."""
+        """The entries of the history; none if it is not a list."""
         found = self.values.get(self.key)
         return found if isinstance(found, list) else []
 
 
 def read(raw: bytes, key: str, before: Body | None = None) -> Body:
-    """Read a body whose history stands under `key`; `before` is an earlier one that it may go on from.
+    """Parse a body whose history is under `key`; `earlier` is a body that it may extend.
 
-    Raises FormatError for what is no JSON object, or one that says a thing twice.
+    Raises FormatError if it is not a JSON object or repeats a key.
     """
     try:
         found = None if before is None or before.key != key else _grown(raw, before)
@@ -99,21 +108,21 @@ def _whole(raw: bytes, key: str) -> Body:
 
 
 def whole_pairs(raw: bytes) -> bytes:
-    """The same bytes with each half of a surrogate pair, which stands for no character, replaced by the sign for that; no place moves."""
+    """Replace each lone surrogate escape by the replacement character's; no offset changes."""
     return _ESCAPES.sub(lambda found: b"\\ufffd" if found["half"] else found[0], raw)
 
 
 def _walked(data: bytes, top: Mapping[str, msgspec.Raw], at: int) -> dict[str, Place]:
-    """Where the keys stand that follow each other from `at` on to the end of the body."""
+    """The positions of consecutive keys from `at` to the end of the body."""
     places = {}
     for name, value in top.items():
         found = _NAME.match(data, at)
         if found is None or _any(found[1]) != name:
-            raise FormatError("a request that says a thing twice is not read")
+            raise FormatError("a request that repeats a key is not read")
         at = found.end() + len(memoryview(value))
         places[name] = Place(found.start(1), found.end(), at)
     if _END.fullmatch(data, at) is None:
-        raise FormatError("a request that says a thing twice is not read")
+        raise FormatError("a request that repeats a key is not read")
     return places
 
 
@@ -128,7 +137,7 @@ def _entries(data: bytes, entries: list[msgspec.Raw], at: int) -> list[tuple[int
 
 
 def _grown(raw: bytes, before: Body) -> Body | None:
-    """The body read as one that goes on from an earlier one; None where it does not."""
+    """Parse the body as an extension of an earlier one; None if it is not."""
     count = begun(raw, before)
     if not count:
         return None
@@ -163,7 +172,11 @@ def _grown(raw: bytes, before: Body) -> Body | None:
 
 
 def begun(raw: bytes, before: Body) -> int:
-    """How many entries of the earlier body this one begins with, all bytes before them being the same; at once told for one of another history."""
+    """How many entries of the earlier body this one begins with, where all bytes before them are
+    the same.
+
+    Fast for a body of another history.
+    """
     known = len(before.spans)
     for count in range(known, max(0, known - MOVING), -1):
         end = before.spans[count - 1][1]

@@ -1,7 +1,9 @@
-"""The working folder that a client names in its environment text: it decides which project's memories a conversation is shown. Pure.
+"""Find the working folder in a client's environment text; it decides whose project memories are
+shown. Pure.
 
-Only text that a harness put there counts: the system prompt, `<environment_context>` (Codex), `<env>` and a reminder about the environment
-(Claude Code and those that write as it does). Where nothing is said there is no project, and no memory is shown: better none than another project's.
+Only text that a harness wrote counts: the system prompt, `<environment_context>` (Codex), `<env>`
+and a reminder about the environment (Claude Code and compatible clients). Where no folder is named
+there is no project, and no memory is shown: better none than another project's.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ from collections.abc import Iterator
 from memorist.core.messages import JsonObject
 
 FIRST = 8
-"""Entries of the history that are looked at; both agents name the folder in the first few. Ours."""
+"""Entries of the history that are searched; both clients name the folder in the first few.
+
+Our choice.
+"""
 
 _LONGEST = 200_000
-"""Characters of one text that are looked at."""
+"""Characters of one text that are searched."""
 _CODEX = re.compile(r"<environment_context>.{0,400}?<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>", re.DOTALL)
 _WORDS = r"(?:primary )?working directory:[ \t]*([^\n<]{1,1000})"
 _ENVIRONMENT = re.compile(rf"<env>.{{0,400}}?{_WORDS}|^# environment\b.{{0,600}}?{_WORDS}", re.DOTALL | re.IGNORECASE | re.MULTILINE)
@@ -24,7 +29,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]")
 
 
 def folder_of(format: str, request: JsonObject) -> str:
-    """The working folder named in a request; empty where none is."""
+    """The working folder named in a request; empty if none is."""
     history = request.get("input" if format == "openai_responses" else "messages")
     entries = history[:FIRST] if isinstance(history, list) else []
     system = [*_texts(request.get("system")), *_texts(request.get("instructions"))]

@@ -1,6 +1,7 @@
-"""Which headers go on, in both directions, and who may come in. Pure.
+"""Which headers are passed on in each direction, and which requests are admitted. Pure.
 
-Keys stand in headers. They are passed on and nowhere looked at, but for a hash in memory that keeps the conversations of different keys apart.
+Headers carry API keys. They are passed on and never inspected, except for a salted hash that keeps
+the conversations of different keys apart.
 """
 
 from __future__ import annotations
@@ -24,18 +25,20 @@ _HOP = frozenset(
         "upgrade",
     }
 )
-"""Headers of one hop (RFC 9110, section 7.6.1)."""
+"""Hop-by-hop headers (RFC 9110, section 7.6.1)."""
 _OURS = "x-memorist"
 _READABLE = frozenset({"gzip", "deflate", "zstd", "identity", "*"})
-"""Encodings of a reply that the proxy can read on the side."""
+"""Encodings of a reply that the proxy can decode."""
 _KEYS = ("authorization", "x-api-key", "api-key")
 
 Pairs = list[tuple[str, str]]
 
 
 def towards_upstream(given: Iterable[tuple[str, str]], *, read: bool, rewritten: bool) -> Pairs:
-    """The client's headers for the provider, in order. `read`: the reply is to be read on the side, so that it must come in an encoding that can be;
-    `rewritten`: the body is another one, and not packed.
+    """The client's headers for the provider, in order.
+
+    `read`: the reply will be read on the side, so it must come in a readable encoding. `rewritten`:
+    the body was replaced and is not compressed.
     """
     pairs = list(given)
     gone = _HOP | _named(pairs) | {"host", "content-length", "expect"} | ({"content-encoding"} if rewritten else set())
@@ -65,21 +68,22 @@ def _readable(value: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text as a header may hold it: at most 200 characters, each printable and ASCII."""
+    """A text as a header value: at most 200 characters, printable ASCII."""
     return "".join(sign if " " <= sign <= "~" else "?" for sign in text[:200])
 
 
 def caller_of(headers: Mapping[str, str], salt: bytes) -> str:
-    """A name for whoever holds the key of a request, good for this process only: conversations of different keys are never taken for one."""
+    """A salted hash of the request's API key: conversations of different keys are never mixed."""
     given = "\0".join(headers.get(name, "") for name in _KEYS)
     return hashlib.blake2b(given.encode("utf-8", "surrogateescape"), key=salt, digest_size=12).hexdigest()
 
 
 def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Collection[str]) -> tuple[int, str] | None:
-    """Why a request may not come in, with the status to say so; None for one that may (SF-6).
+    """Status and reason if a request must be refused for its host or origin; None if it is admitted
+    (SF-6).
 
-    The Host header must name this machine or one of `names`, so that no page in a browser reaches the proxy by a name of its own; a page of another
-    site may not either.
+    The Host header must name this machine or one of `allowed_hosts`, so that no web page reaches
+    the proxy through a DNS name of its own; pages of other sites are refused by their Origin.
     """
     known = LOOPBACK | set(names)
     if not answers_to(tuple(given_hosts), known):
@@ -91,10 +95,11 @@ def refusal(headers: Mapping[str, str], given_hosts: Collection[str], names: Col
 
 
 def admitted(headers: Mapping[str, str], token: str, tenant: str, tenancy: Tenancy) -> tuple[int, str] | None:
-    """Why a request may not be served, with the status to say so; None for one that may.
+    """Status and reason if a request must be refused for its token or tenant; None if it is
+    admitted.
 
-    With a `token` the client must send it in `x-memorist-token`; a tenant's own token stands in its place. A request of no tenant that is known is
-    refused, unless those are passed on.
+    With a `token`, the client must send it in `x-memorist-token`; a tenant's own token replaces it.
+    A request of an unknown tenant is refused, unless the settings pass those through.
     """
     known = bool(tenant) and not tenancy.by_header
     if token and not known and not same_token(headers.get("x-memorist-token", ""), token):

@@ -1,7 +1,8 @@
-"""Whose conversation a request belongs to, as far as its client says. Pure.
+"""Identify the conversation of a request as far as its client declares it. Pure.
 
-Claude Code and Codex name session and subagent in headers with every request, Codex also what kind of request it is. A client of any kind can say it in
-`x-memorist-session` and `x-memorist-project`. What says nothing is known by its history (see `lanes.py`).
+Claude Code and Codex name session and subagent in headers of every request; Codex also names the
+kind of request. Any client can use `x-memorist-session` and `x-memorist-project`. Requests that
+declare nothing are matched by their history (see `ConversationMatcher`).
 """
 
 from __future__ import annotations
@@ -16,33 +17,38 @@ from msgspec import Struct
 from memorist.proxy.bodies import Body
 
 Shape = tuple[str, str]
-"""What `shape_of` gives."""
+"""What `compute_request_shape` returns."""
 
 Certainty = Literal["named", "likely", "grouped", "unknown"]
-"""The client names the conversation; it does, but older versions of it give their subagents the same name; it names something that several
-conversations may share; it says nothing.
+"""How a request is identified.
+
+`named`: the client names the conversation. `likely`: it does, but older versions give their
+subagents the same name. `grouped`: the name may be shared by several conversations. `unknown`:
+there is no name.
 """
 
 _COMPACTION_LEADS = ("critical: respond with text only",)
-"""First words of the message with which Claude Code asks for its summary (claude-code.md section 7)."""
+"""First words of the message with which Claude Code requests its summary (claude-code.md section
+7).
+"""
 
 
 class Who(Struct, frozen=True, kw_only=True):
-    """What a client says of a request."""
+    """What a client declares about a request."""
 
     name: str = ""
-    """The conversation, or the group that it is of."""
+    """The conversation, or the group it belongs to."""
     certainty: Certainty = "unknown"
     main: bool = True
-    """The main agent, not one of its subagents."""
+    """Whether this is the main agent, not one of its subagents."""
     aside: str = ""
-    """Why the request is not part of a conversation; empty for one that is."""
+    """Why the request is not part of a conversation; empty if it is."""
     project: str | None = None
-    """The project that the client names; None where it does not."""
+    """The project that the client names; None if it does not."""
 
 
 class _Turn(Struct, frozen=True):
-    """The part of `x-codex-turn-metadata` that is read."""
+    """The fields of `x-codex-turn-metadata` that are read."""
 
     session_id: str = ""
     thread_id: str = ""
@@ -50,13 +56,13 @@ class _Turn(Struct, frozen=True):
 
 
 class _User(Struct, frozen=True):
-    """The part of Claude Code's `metadata.user_id` that is read."""
+    """The fields of Claude Code's `metadata.user_id` that are read."""
 
     session_id: str = ""
 
 
 def identify(headers: Mapping[str, str], body: Body) -> Who:
-    """Who sends this model call. `headers` have lower-case names."""
+    """Identify the sender of a model call. `headers` have lower-case names."""
     headers = {name: as_text(value) for name, value in headers.items()}
     project = headers.get("x-memorist-project")
     if headers.get("x-memorist", "").strip().lower() == "off":
@@ -69,7 +75,9 @@ def identify(headers: Mapping[str, str], body: Body) -> Who:
 
 
 def as_text(value: str) -> str:
-    """A header's value, whose bytes may be no UTF-8, as a text that can be written down; values that differ stay different."""
+    """A header value, which may not be UTF-8, as text that can be stored; distinct values stay
+    distinct.
+    """
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
@@ -106,7 +114,9 @@ def _claude_code(headers: Mapping[str, str], body: Body) -> Who | None:
 
 
 def _session_of_user(metadata: object) -> str:
-    """The session id in `metadata.user_id`, in both forms that Claude Code has written it; empty where there is none."""
+    """The session id in `metadata.user_id`, in either form that Claude Code has used; empty if
+    there is none.
+    """
     given = metadata.get("user_id") if isinstance(metadata, dict) else None
     if not isinstance(given, str):
         return ""
@@ -139,15 +149,16 @@ def _first_text(system: object) -> str:
 
 
 def about(format: str, body: Body) -> tuple[object, object]:
-    """What `shape_of` looks at, as it stands in the body: the same objects have the same shape."""
+    """The objects in the body that determine its shape: the same objects have the same shape."""
     key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
     return (body.values.get(key) if key else body.items[0] if body.items else None, body.values.get("tools"))
 
 
 def shape_of(format: str, body: Body) -> Shape:
-    """What tells one kind of request from another: its instructions and the names of its tools, as hashes that any process makes alike.
+    """Hashes of a request's instructions and of its tool names, stable across processes.
 
-    What Claude Code writes first into its system prompt changes within a session and is left out.
+    They tell one kind of request from another. The line that Claude Code writes first into its
+    system prompt changes within a session and is left out.
     """
     values = body.values
     system: Any = values.get("instructions") if format == "openai_responses" else values.get("system")

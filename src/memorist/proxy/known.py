@@ -1,7 +1,9 @@
-"""What the next process is told of a conversation, so that it goes on after a restart: one line of JSON for each. Pure.
+"""The stored form of a conversation, so that it continues after a restart: one line of JSON each.
 
-A line holds no word of what was said and no key: the ends of a history are hashes that only who has the history, the key of the provider and this home can
-make again.
+Pure.
+
+A line holds no message text and no API key: the ends of a history are hashes that cannot be
+reproduced without the history, the provider's key and this home's salt.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from msgspec import Struct
 
 
 class Known(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a conversation. The fields are those of `lanes.Lane`."""
+    """A stored conversation. The fields correspond to those of `ProxyConversation`."""
 
     id: str
     format: str
@@ -27,12 +29,12 @@ class Known(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What a later line must share with this one to take its place."""
+        """What a later line must share with this one to replace it."""
         return (self.id, self.format, self.name, self.told or "")
 
 
 class Beginning(Struct, frozen=True):
-    """The first line: what keys are hashed with in this home."""
+    """The first line: the salt for hashing keys in this home."""
 
     salt: bytes
 
@@ -43,12 +45,12 @@ _beginning = msgspec.json.Decoder(Beginning).decode
 
 
 def line_of(entry: Known | Beginning) -> bytes:
-    """One line, its end included."""
+    """Encode one line, including its line end."""
     return _encode(entry) + b"\n"
 
 
 def salt_of(data: bytes) -> bytes:
-    """The salt in the first line; empty where there is none."""
+    """The salt in the first line; empty if there is none."""
     try:
         return _beginning(data.partition(b"\n")[0]).salt
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -56,7 +58,10 @@ def salt_of(data: bytes) -> bytes:
 
 
 def known_in(data: bytes, most: int) -> OrderedDict[tuple[str, ...], Known]:
-    """The newest line of each conversation, at most so many, the one that was quiet longest first. What is no such line, or cut, is left out."""
+    """The newest line of each conversation, at most `limit`, the one idle longest first.
+
+    Invalid or truncated lines are skipped.
+    """
     found: OrderedDict[tuple[str, ...], Known] = OrderedDict()
     for line in data.split(b"\n")[1:]:
         try:

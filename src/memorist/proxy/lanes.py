@@ -1,9 +1,13 @@
-"""Conversations as they pass through the proxy, told apart: by what their clients say, else by their histories. No I/O.
+"""Tell the proxy's conversations apart: by what their clients declare, else by their histories.
 
-A client that says nothing sends its whole history again with each request. A request whose history begins with all of a known one, the model's reply to it
-included, goes on with that conversation. One that only shares a beginning with it, a retry of an opening that was answered, and a request of another key
-are conversations of their own: it is better to begin anew than to mix two.
-What is known can be written down (`known_of`) and taken up by the next process.
+No I/O.
+
+A client that declares nothing sends its whole history with each request. A request whose history
+begins with all of a known one, including the model's reply, continues that conversation. One that
+shares only a beginning, a retry of an opening that was answered, and a request with another key
+start conversations of their own: starting anew is better than mixing two.
+
+Known conversations can be saved (`to_stored_conversation`) and restored by the next process.
 """
 
 from __future__ import annotations
@@ -23,13 +27,21 @@ from memorist.proxy.identify import Shape, Who, shape_of
 from memorist.proxy.known import Known
 
 MOST_LANES = 10_000
-"""Conversations that are remembered; the one that was quiet longest is forgotten. Ours; one takes about a kilobyte."""
+"""Conversations that are remembered; the one idle longest is forgotten.
+
+Our choice; one takes about a kilobyte.
+"""
 MOST_RESPONSES = 1_000
-"""Replies of the Responses API whose history is remembered for `previous_response_id`. Ours."""
+"""Replies of the Responses API whose history is remembered for `previous_response_id`.
+
+Our choice.
+"""
 
 
 class Link(Struct, frozen=True):
-    """A place in a history: a hash of all up to it, and whether the model has spoken in that."""
+    """A position in a history: the chained hash of all entries up to it, and whether they include a
+    model reply.
+    """
 
     mark: bytes
     model: bool = False
@@ -39,28 +51,30 @@ class Lane(Struct, eq=False, kw_only=True):
     """One conversation."""
 
     id: str
-    """The session that the engine knows it by."""
+    """The id of the engine's session."""
     format: str
     main: bool = True
     tenant: str = ""
     project: str | None = None
-    """The project's folder, once it is known; empty for none."""
+    """The project's folder once it is known; empty for none."""
     name: str = ""
-    """What its client calls it; empty for one that is known by its history."""
+    """The client's name for it; empty if it is identified by its history."""
     told: str | None = None
-    """The project that its client named; None where it did not."""
+    """The project that its client declared; None if it did not."""
     folder: str = ""
-    """The project that a former process found; counts where its requests tell of none any more."""
+    """The project found by an earlier process; used if its requests no longer name one."""
     scope: bytes = b""
-    """Where its history is looked for; empty for one that its client names."""
+    """The scope in which its history is looked up; empty if its client names it."""
     shape: Shape = ("", "")
     """Instructions and tools of the newest request."""
     asked: Link | None = None
     """The end of the newest request's history."""
     ends: tuple[bytes, bytes] = (b"", b"")
-    """By what it is found: the end of the newest request's history, and of the reply to it, once that has come."""
+    """The keys it is found by: the end of the newest request's history, and that of its reply once
+    it has arrived.
+    """
     response: str = ""
-    """The newest reply's id, where the provider keeps the history."""
+    """The newest reply's id, if the provider keeps the history."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -71,31 +85,35 @@ class Call(Struct, frozen=True, kw_only=True):
     """The request with its whole history, as the engine takes it."""
     caller: str = ""
     whole: bool = True
-    """The client sent the whole history; else a part of it is with the provider."""
+    """The client sent the whole history; otherwise the provider holds a part of it."""
 
 
 class Aside(Struct, frozen=True):
-    """A model call that is no part of a conversation, and why."""
+    """A model call that is not part of a conversation, and why."""
 
     why: str
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A model call as it came."""
+    """A model call as it arrived."""
 
     format: str
     who: Who
     caller: str
-    """Who holds its key; see `headers.caller_of`."""
+    """A hash of its API key; see `hash_caller`."""
     body: Body
     before: Sequence[Link] = ()
     """The links of the entries that the body shares with an earlier one."""
     shape: Shape | None = None
-    """The shape of the body, where it was taken already."""
+    """The shape of the body if it was computed already."""
 
 
 class Lanes:
-    """All conversations of one home. `fresh` gives a new id; `known` are those of a former process, the one that was quiet longest first."""
+    """All conversations of one home.
+
+    `new_id` returns a new session id; `known` are the conversations of an earlier process, the one
+    idle longest first.
+    """
 
     def __init__(self, fresh: Callable[[], str], known: Iterable[Known] = ()) -> None:
         self._fresh = fresh
@@ -116,7 +134,7 @@ class Lanes:
             self._remember(lane, end)
 
     def call(self, asked: Asked) -> Call | Aside:
-        """The conversation that a request is of, a new one where it goes on with none that is known."""
+        """Match a model call to its conversation, or start a new one."""
         values = asked.body.values
         if asked.who.aside:
             return Aside(asked.who.aside)
@@ -179,7 +197,7 @@ class Lanes:
             answered = lane.ends[1]
             if (
                 not answered or answered == end or link.model
-            ):  # a retry of what was never answered, or a reply that the client put otherwise
+            ):  # a retry of an unanswered request, or a reply that the client rewrote
                 return lane
         return None
 
@@ -197,12 +215,14 @@ class Lanes:
             self._ends.popitem(last=False)
 
     def _going_on(self, asked: Asked, previous: str) -> Call | Aside:
-        """A request that names the reply it goes on from instead of sending the history again."""
+        """Match a request that names the reply it continues instead of sending the history
+        again.
+        """
         known = self._responses.get((asked.caller, previous))
         if known is None:
             return Aside("its history is with the provider")
         lane, history = known
-        if lane.response != previous:  # it went on from there already, another way
+        if lane.response != previous:  # the conversation continued from that reply already: this is a branch
             lane = Lane(id=self._fresh(), format=lane.format, main=lane.main, project=lane.project, told=lane.told, response=previous)
         given = asked.body.values.get("input")
         new = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
@@ -210,7 +230,10 @@ class Lanes:
         return Call(lane=lane, request=request, caller=asked.caller, whole=False)
 
     def replied(self, call: Call, reply: JsonObject, messages: Iterable[Message]) -> None:
-        """The whole reply to a call has come; to be told before the client can go on from it."""
+        """Record the complete reply of a call.
+
+        Must be called before the client can continue from it.
+        """
         lane = call.lane
         if lane.scope and lane.asked is not None:
             lane.ends = (lane.ends[0], _end(lane.scope, _linked(lane.asked, messages)))
@@ -230,7 +253,9 @@ class Lanes:
 
 
 def known_of(lane: Lane) -> Known | None:
-    """What the next process should know of a conversation; None for one that could not be found again."""
+    """What the next process needs to know of a conversation; None if it could not be found
+    again.
+    """
     if not lane.name and not lane.ends[0]:
         return None
     return Known(
@@ -240,7 +265,7 @@ def known_of(lane: Lane) -> Known | None:
 
 
 def _scope(*parts: str) -> bytes:
-    """Where a history is looked for, as one key; no part of it can be read from that."""
+    """A hash of the scope in which a history is looked up; it reveals none of the parts."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
 
@@ -249,7 +274,10 @@ def _end(scope: bytes, link: Link) -> bytes:
 
 
 def links_of(format: str, items: Sequence[Any], before: Sequence[Link] = ()) -> list[Link]:
-    """A link for each entry of a history; those of its beginning may be known. Raises FormatError."""
+    """A link for each entry of a history; those of its beginning may be known.
+
+    Raises FormatError.
+    """
     links, reading = list(before[: len(items)]), codec(format)
     last = links[-1] if links else Link(b"")
     for index in range(len(links), len(items)):

@@ -1,4 +1,4 @@
-"""Request bodies that were read lately, so that of the next one only what is new is read. No I/O."""
+"""A cache of parsed request bodies, so that only the new part of the next one is parsed. No I/O."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from memorist.proxy.identify import Shape, about, shape_of
 from memorist.proxy.lanes import Link
 
 MOST_KEPT = 67_108_864
-"""Bytes of earlier bodies that are kept. Ours."""
+"""Bytes of cached bodies. Our choice."""
 LIKE = 1_024
-"""Bytes with which a body begins that goes on from an earlier one. Ours."""
+"""Leading bytes that a body shares with the earlier one it extends. Our choice."""
 
 
 MOST_ALIKE = 256
-"""Bodies that begin alike and are kept; looking at one takes two microseconds. Ours."""
+"""Cached bodies with the same beginning; inspecting one takes two microseconds. Our choice."""
 
 Key = tuple[str, str, bytes]
 
 
 class Kept(Struct, frozen=True, eq=False):
-    """A body that was read, for the next one."""
+    """A parsed body, cached for the next one."""
 
     key: Key
     body: Body
@@ -33,19 +33,22 @@ class Kept(Struct, frozen=True, eq=False):
 
 
 class Reading(Struct, frozen=True):
-    """A body that was read now."""
+    """A body that was just parsed."""
 
     body: Body
     links: list[Link]
-    """Those of the entries that it shares with an earlier one."""
+    """Links of the entries that it shares with an earlier body."""
     shape: Shape
     key: Key
     before: Kept | None
-    """The earlier one; it may be that of another conversation."""
+    """The earlier body; it may belong to another conversation."""
 
 
 class Readings:
-    """Bodies that were read lately, by how they begin. Those of several conversations may begin alike, as an application's do."""
+    """Parsed bodies by their first bytes.
+
+    Bodies of several conversations may begin alike, as those of one application do.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Kept, None] = OrderedDict()
@@ -53,7 +56,7 @@ class Readings:
         self._size = 0
 
     def read(self, format: str, raw: bytes, tenant: str = "") -> Reading:
-        """Read a body. Raises FormatError."""
+        """Parse a body. Raises FormatError."""
         key = (tenant, format, raw[:LIKE])
         kept = max(self._alike.get(key, ()), key=lambda each: begun(raw, each.body), default=None)
         body = read(raw, codec(format).history_key(), kept.body if kept else None)
@@ -63,7 +66,10 @@ class Readings:
         return Reading(body, kept.links[: body.shared], kept.shape if same else shape_of(format, body), key, kept)
 
     def keep(self, reading: Reading, links: list[Link]) -> None:
-        """For the next request, in place of the body from which this one goes on; not of one with which it shares little more than an opening."""
+        """Cache a body for the next request.
+
+        It replaces the body that it extends, unless the two share little more than an opening.
+        """
         if reading.before is not None and 2 * reading.body.shared > len(reading.before.body.spans):
             self._drop(reading.before)
         kept = Kept(reading.key, reading.body, links, reading.shape)
@@ -78,7 +84,7 @@ class Readings:
 
     def _drop(self, kept: Kept) -> None:
         if kept not in self._kept:
-            return  # another request went on from it meanwhile
+            return  # another request replaced it meanwhile
         del self._kept[kept]
         self._size -= len(kept.body.raw)
         self._alike[kept.key].remove(kept)

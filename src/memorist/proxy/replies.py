@@ -1,4 +1,4 @@
-"""A provider's answer, read on the side while its bytes go to the client as they are. Pure."""
+"""Read a provider's reply on the side while its bytes go to the client unchanged. Pure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,16 @@ _ASSEMBLE: Mapping[str, Callable[[Iterable[JsonObject]], JsonObject | Fault]] = 
     "openai_chat": assemble_chat,
 }
 MOST_UNPACKED = 268_435_456
-"""Bytes of a packed body at most when unpacked: four times the largest request that is read. Ours, against bombs."""
+"""Largest size of a decompressed body, against decompression bombs: four times the largest request
+that is read. Our choice.
+"""
 
 
 def unpacked(data: bytes, encoding: str, most: int = MOST_UNPACKED) -> bytes:
-    """A body without its content encoding (gzip, deflate, zstd, or none). Raises FormatError for another one, a broken or a far too large body."""
+    """Remove a body's content encoding (gzip, deflate, zstd or none).
+
+    Raises FormatError for another encoding, a broken body, or one larger than `limit`.
+    """
     try:
         match encoding.strip().lower():
             case "" | "identity":
@@ -37,7 +42,7 @@ def unpacked(data: bytes, encoding: str, most: int = MOST_UNPACKED) -> bytes:
                 return _zstd(data, most)
     except (zlib.error, zstandard.ZstdError) as error:
         raise FormatError("a packed body cannot be unpacked") from error
-    raise FormatError("a body is packed in a way that is not read here")
+    raise FormatError("the content encoding of a body is not supported")
 
 
 def _inflated(data: bytes, bits: int, most: int) -> bytes:
@@ -60,7 +65,7 @@ def _zstd(data: bytes, most: int) -> bytes:
 
 
 def reply_of(format: str, content_type: str, data: bytes) -> JsonObject | Fault:
-    """The reply that the bytes of an answer hold, streamed or not, or the fault that ended it."""
+    """The reply in a provider's bytes, streamed or not, or the fault that ended it."""
     try:
         if "event-stream" not in content_type:
             return plain_reply(data)
@@ -70,7 +75,9 @@ def reply_of(format: str, content_type: str, data: bytes) -> JsonObject | Fault:
 
 
 def events_of(data: bytes) -> list[JsonObject]:
-    """The events of a stream, decoded. What is no JSON object is left out, as is an event that is not whole."""
+    """The decoded events of a stream; incomplete events and those that are not JSON objects are
+    left out.
+    """
     found = []
     for event in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
         lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
@@ -86,7 +93,9 @@ def events_of(data: bytes) -> list[JsonObject]:
 
 
 def refused_as_too_long(status: int, headers: Mapping[str, str], data: bytes) -> bool:
-    """Whether an answer says that the request does not fit the model's window: an error, or a stream that begins with one."""
+    """Whether a reply says that the request exceeds the model's window: an error, or a stream that
+    begins with one.
+    """
     if status < 400:
         return any(too_long(fault) for event in events_of(data) if (fault := _fault(event)) is not None)
     try:

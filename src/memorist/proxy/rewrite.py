@@ -1,6 +1,8 @@
-"""The bytes of a request that memorist changed: all that stays is copied as the client wrote it, and only the rest is written anew. Pure.
+"""Encode a changed request: unchanged parts are copied from the client's bytes, only the rest is
+encoded. Pure.
 
-A provider's cache serves what begins with the same text; what stands before the first change is the same to the byte, spaces and escapes included.
+A provider's cache serves requests with the same prefix; all bytes before the first change stay
+identical, including spaces and escapes.
 """
 
 from __future__ import annotations
@@ -17,9 +19,10 @@ _encode = msgspec.json.Encoder().encode
 
 
 def rewritten(body: Body, sent: JsonObject) -> bytes | None:
-    """The bytes of the request `sent`, made from those of the client's; None where both say the same, so that the client's go out as they came.
+    """The bytes of `request`, based on the client's body; None if both are equal, so that the
+    client's bytes are sent.
 
-    One that lost a key is written anew.
+    A request that lost a key is encoded from scratch.
     """
     edits: list[tuple[int, int, bytes]] = []
     for name, place in body.places.items():
@@ -46,11 +49,14 @@ def _applied(body: Body, edits: list[tuple[int, int, bytes]], added: JsonObject)
 
 
 def _history(body: Body, shown: Sequence[Any]) -> list[tuple[int, int, bytes]]:
-    """What to put in place of the entries that changed: none, or one stretch from the first change to the end of the list."""
+    """The edit for the changed entries: none, or one span from the first change to the end of the
+    list.
+    """
     items = body.items
     same = _same(body, shown)
     if same == len(shown) == len(items):
         return []
+    # Everything before `start` stays identical to the byte: the provider's prompt cache depends on it.
     start = body.spans[same - 1][1] if same else body.spans[0][0]
     entries = _Entries(body, same)
     new = b",".join([entries.written(entry) for entry in shown[same:]])
@@ -59,7 +65,7 @@ def _history(body: Body, shown: Sequence[Any]) -> list[tuple[int, int, bytes]]:
 
 
 def _same(body: Body, shown: Sequence[Any]) -> int:
-    """How many entries at the start are as the client has them."""
+    """How many leading entries equal the client's."""
     known = len(body.same)
     if shown[:known] != body.same:
         differs = (at for at, entry in enumerate(body.same) if at >= len(shown) or (shown[at] is not entry and shown[at] != entry))
@@ -73,7 +79,9 @@ def _same(body: Body, shown: Sequence[Any]) -> int:
 
 
 class _Entries:
-    """Writes the entries from the first change on: as the client wrote them where its history has them, else by us."""
+    """Encodes the entries from the first change on: with the client's bytes if its history has
+    them, else from scratch.
+    """
 
     def __init__(self, body: Body, same: int) -> None:
         self._body = body
@@ -82,7 +90,7 @@ class _Entries:
         self._used: dict[int, tuple[object, int | bytes]] = {}
 
     def keep(self) -> None:
-        """What was written, for the next request."""
+        """Remember what was encoded for the next request."""
         self._body.written.clear()
         self._body.written.update(self._used)
 
@@ -108,7 +116,7 @@ class _Entries:
 
 
 def _look(entry: object) -> Hashable:
-    """Something that entries which are alike have in common, and most others have not."""
+    """A cheap key that equal entries share and most others do not."""
     if not isinstance(entry, dict):
         return type(entry).__name__
     content = entry.get("content")

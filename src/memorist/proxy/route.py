@@ -1,4 +1,4 @@
-"""Which provider a request is for, and whether it is a model call. Pure."""
+"""Find the provider of a request, and whether it is a model call. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _CALLS = (
     (re.compile(r"(?:/.*)?/responses/?"), "openai_responses"),
     (re.compile(r"(?:/.*)?/chat/completions/?"), "openai_chat"),
 )
-"""Paths of model calls. `/messages` stands alone: OpenAI has it below `/threads/ID` for something else."""
+"""Paths of model calls.
+
+`/messages` must stand alone: OpenAI uses it below `/threads/ID` for something else.
+"""
 
 _SPEAKS = {"anthropic": "anthropic", "openai_responses": "openai", "openai_chat": "openai"}
 """The upstream of a format where the path names none."""
@@ -22,18 +25,21 @@ class Route(Struct, frozen=True, kw_only=True):
     """Where a request goes."""
 
     upstream: str
-    """Name of the provider; empty where none fits."""
+    """Name of the provider; empty if none fits."""
     path: str
-    """Path and query below the provider's base address, as the client wrote them."""
+    """Path and query below the provider's base URL, as the client wrote them."""
     format: str = ""
-    """The wire format of a model call; empty for every other request."""
+    """The wire format of a model call; empty for any other request."""
 
 
 def route(method: str, target: str, headers: Mapping[str, str], upstreams: Mapping[str, str]) -> Route:
-    """The way of a request with this target (path and query). `headers` have lower-case names.
+    """Find the route of a request with this target (path and query).
 
-    The first part of the path may name an upstream: `/openrouter/v1/chat/completions`. Without it a model call goes to the upstream that is named for
-    its format (`anthropic`, `openai`), or to the only one there is; other requests by the headers that Anthropic's clients send.
+    `headers` have lower-case names.
+
+    The first part of the path may name an upstream: `/openrouter/v1/chat/completions`. Without it,
+    a model call goes to the upstream named after its format (`anthropic`, `openai`) or to the only
+    one there is; other requests are assigned by the headers that Anthropic's clients send.
     """
     path, mark, query = target.partition("?")
     name, _, rest = path.removeprefix("/").partition("/")
@@ -57,7 +63,7 @@ def _unnamed(format: str, headers: Mapping[str, str], upstreams: Mapping[str, st
 
 
 def address(base: str, path: str) -> str:
-    """The full address of a path below a base address; a `/v1` that both have is said once."""
+    """Join a base URL and a path; a `/v1` that both have is used once."""
     base = base.rstrip("/")
     version = re.search(r"/v\d+$", base)
     if version and (path == version[0] or path.startswith((f"{version[0]}/", f"{version[0]}?"))):

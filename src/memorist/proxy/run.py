@@ -1,7 +1,10 @@
-"""The proxy: between an agent and its provider, with the engine beside. An agent names the proxy as its base address and needs nothing else.
+"""The proxy between an agent and its model provider.
 
-Of a model call the body is read, the conversation found that it is of, and the request prepared; where that changes nothing, or anything goes wrong, the
-bytes go out as they came. The answer's bytes go to the client as they come, and are read on the side. Every other request is passed on unread.
+The agent uses it as its base URL and needs nothing else.
+
+For a model call, the proxy reads the body, finds its conversation, and lets the engine prepare the
+request; if that changes nothing or fails, the original bytes are sent. The reply's bytes go to the
+client as they arrive and are read on the side. Every other request is passed through unread.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ log = logging.getLogger("memorist.proxy")
 
 
 class Proxy:
-    """One proxy. `answer` takes a request of a client; made inside a running loop."""
+    """One proxy. `answer` handles a client's request. Construct it inside a running loop."""
 
     def __init__(self, engines: Memorist | Tenants, settings: ProxySettings, token: str, tenancy: Tenancy) -> None:
         self._settings = settings
@@ -38,7 +41,7 @@ class Proxy:
         self.taking = Taking(Homes(engines), settings)
 
     async def close(self) -> None:
-        """End conversations and connections."""
+        """Close all conversations and connections."""
         await self.taking.conversations.close()
         await self._upstream.close()
 
@@ -52,7 +55,7 @@ class Proxy:
             return _problem(*refused)
         way = route(request.method, _target(request), headers, self._settings.upstreams)
         if not way.upstream:
-            return _problem(404, "no upstream of memorist's proxy fits; name one first in the path, such as /anthropic/v1/messages")
+            return _problem(404, "no upstream of memorist's proxy matches; name one first in the path, such as /anthropic/v1/messages")
         began = time.monotonic()
         unknown = self._tenancy.many and not tenant
         means = Means(taking=self.taking, upstream=self._upstream, settings=self._settings, tenant=tenant)
@@ -77,7 +80,7 @@ def _target(request: web.BaseRequest) -> str:
 
 
 def _problem(status: int, why: str) -> web.Response:
-    """An error of our own, in a form that clients of each format understand."""
+    """An error of the proxy itself, in a form that clients of every format understand."""
     error = {"type": "api_error" if status >= 500 else "invalid_request_error", "message": why, "code": "memorist_proxy", "param": None}
     body = msgspec.json.encode({"type": "error", "error": error})
     return web.Response(status=status, body=body, content_type="application/json", headers={"x-memorist": "refused"})

@@ -1,4 +1,4 @@
-"""Which tenant a request is of, where one proxy serves many. Pure."""
+"""Identify the tenant of a request where one proxy serves many. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from memorist.errors import SettingsError
 from memorist.proxy.identify import as_text
 
 HEADER = "header"
-"""The setting `proxy.tenants` that takes a tenant's name from the header `x-memorist-tenant`."""
+"""Value of the setting `proxy.tenants` that takes the tenant's name from the header
+`x-memorist-tenant`.
+"""
 LEAST_TOKEN = 16
-"""Fewest characters of a tenant's token: of random letters and digits they hold 95 bits. Ours."""
+"""Fewest characters of a tenant's token: 16 random letters and digits hold 95 bits. Our choice."""
 _HASHED = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 class Tenancy(Struct, frozen=True, kw_only=True):
-    """How tenants are known. None are where neither is set: all share one home."""
+    """How tenants are identified. With neither field set there are none: all share one home."""
 
     tokens: Mapping[str, str] = {}
-    """SHA-256 of each token, in hex, to the tenant's name."""
+    """Tenant names by the SHA-256 of their token, in hex."""
     by_header: bool = False
-    """Whoever may use the proxy says in `x-memorist-tenant` whom a request is of."""
+    """Clients name their tenant in `x-memorist-tenant`."""
     unknown: Literal["refuse", "pass"] = "refuse"
-    """What becomes of a request of nobody who is known: it is refused, or passed on as it came."""
+    """Whether a request of an unknown tenant is refused, or passed through unchanged."""
 
     @property
     def many(self) -> bool:
@@ -37,7 +39,7 @@ class Tenancy(Struct, frozen=True, kw_only=True):
 
 
 def tenant_of(headers: Mapping[str, str], tenancy: Tenancy) -> str:
-    """The tenant whose request this is; empty for one of nobody who is known. `headers` have lower-case names."""
+    """The tenant of a request; empty if unknown. `headers` have lower-case names."""
     if tenancy.by_header:
         return as_text(headers.get("x-memorist-tenant", "")).strip()
     return tenancy.tokens.get(_hash(headers.get("x-memorist-token", "")), "")
@@ -48,10 +50,12 @@ def _hash(token: str) -> str:
 
 
 def read_tokens(text: str, where: str, *, private: bool) -> dict[str, str]:
-    """The tenants of a file `where`: TOML, with a table `[tenants]` from each name to its token, or to `sha256:` and the hash of it. `private`: nobody but
-    its owner can read the file, so that tokens may stand in it as they are.
+    """Parse a tenants file: TOML with one table `[tenants]` from names to tokens, or to `sha256:`
+    and a token's hash.
 
-    Raises SettingsError for what is no such file, a token that is too short or stands twice, and one that others can read.
+    `source` names the file in errors. `private`: only its owner can read the file, so it may hold
+    plain tokens. Raises SettingsError for an invalid file, a token that is too short or repeated,
+    and a file with plain tokens that others can read.
     """
     try:
         given = tomllib.loads(text)

@@ -1,1 +1,1 @@
-"""Recall: what of the memories bears on a message, and how it is shown."""
+"""Recall: find the memories that bear on a message, and show them."""

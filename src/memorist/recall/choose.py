@@ -1,7 +1,8 @@
-"""Which of the memories that a query found are certain enough to be shown (RC-1, RC-3). Pure.
+"""Select the memories that are relevant enough to be shown (RC-1, RC-3). Pure.
 
-A ranking always has a first place; that alone is no reason to show it. A memory is shown when several words of the query stand in it, or when one does
-that hardly any other memory holds and that stands in its name or description, or when its meaning is near.
+A ranking always has a first place; that alone is no reason to show it. A memory is shown when
+several words of the query occur in it, when one rare word occurs in its name or description, or
+when its meaning is near.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from memorist.core.messages import Message, Origin
 from memorist.recall.settings import RecallSettings
 
 MIN_WORDS = 2
-"""Words of a message that is worth a search; "continue" and "yes" are not (claude-code.md section 7.6)."""
+"""Words that a message needs to be searched for; "continue" and "yes" have too few (claude-code.md
+section 7.6).
+"""
 NEAR = 0.45
-"""Cosine of a small sentence model from which two short texts speak of the same thing; below 0.3 they hardly ever do."""
+"""Cosine, in a small sentence model, from which two short texts are about the same thing; unrelated
+texts rarely exceed 0.3.
+"""
 QUERY_CHARACTERS = 4_000
-"""Longest part of a message that is searched for: its start. A pasted log finds everything."""
+"""Longest part of a message used as a query: its start. A pasted log would match everything."""
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -28,11 +33,11 @@ class Match(Struct, frozen=True, kw_only=True):
     path: str
     score: float
     words: tuple[str, ...] = ()
-    """Words of the query that stand in it."""
+    """Words of the query that occur in it."""
     dense: float | None = None
-    """Nearness of meaning, -1 to 1; None without embeddings."""
+    """Semantic similarity, -1 to 1; None without embeddings."""
     why: str = ""
-    """One line for people."""
+    """One line for humans."""
 
 
 class Pick(Struct, frozen=True):
@@ -46,7 +51,10 @@ class Pick(Struct, frozen=True):
 def certain(
     matches: Sequence[Match], heads: Mapping[str, Head], settings: RecallSettings, *, without: Collection[str] = ()
 ) -> tuple[Pick, ...]:
-    """The memories to show, best first, at most as many as the settings allow; `without` are those that are in the context already."""
+    """Select the memories to show, best first, at most as many as the settings allow.
+
+    `excluded_paths` are those already in the context.
+    """
     spread = _spread(matches)
     found = []
     for match in matches:
@@ -60,7 +68,7 @@ def certain(
 
 
 def _spread(matches: Sequence[Match]) -> dict[str, int]:
-    """In how many of the matches each word stands."""
+    """Count in how many matches each word occurs."""
     counts: dict[str, int] = {}
     for match in matches:
         for word in match.words:
@@ -88,7 +96,7 @@ def worth_asking(query: str) -> bool:
 
 
 def tools_used(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Names of the tools that were called since the person spoke last and did not fail, each once."""
+    """List the tools called successfully since the user's last message, each once."""
     failed = {result.tool_use_id for message in messages for result in message.tool_results if result.is_error}
     names = [use.name for message in messages if message.origin is Origin.MODEL for use in message.tool_uses if use.id not in failed]
     return tuple(dict.fromkeys(names))

@@ -1,4 +1,7 @@
-"""The entries of an index as columns by number, with their neighbours: what ranking looks at for every question. Pure."""
+"""The index's entries as numbered columns, with their neighbours: the ranker's data for each query.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from memorist.store.word_index import StoredRow
 
 
 class Collection(Struct, frozen=True):
-    """Columns by an entry's number; number 0 is nobody."""
+    """Columns by entry number; number 0 is no entry."""
 
     ids: Sequence[str]
     """Empty where no entry has the number, and for headings."""
@@ -22,29 +25,29 @@ class Collection(Struct, frozen=True):
     """In words."""
     flags: array[int]
     before: array[int]
-    """The number of the entry before it in its group, or 0."""
+    """Number of the preceding entry in its group, or 0."""
     after: array[int]
     groups: array[int]
-    """Which group it is of; 0 for none."""
+    """Group number; 0 for none."""
     authors: array[int]
-    """Whose it is, as a place in `names`; 0 for nobody's."""
+    """Index into `author_names`; 0 for no author."""
     names: Sequence[frozenset[str]]
-    """The words of every author's name."""
+    """The words of each author's name."""
     group_lengths: Sequence[int]
     count: int
-    """Entries, headings left out."""
+    """Entries, headings excluded."""
     mean_length: float
     placed: bool
-    """Whether any entry has a place."""
+    """Whether any entry has a position."""
 
     @property
     def group_count(self) -> int:
-        """Groups."""
+        """Number of groups."""
         return len(self.group_lengths) - 1
 
 
 def collect(rows: Iterable[StoredRow]) -> Collection:
-    """The columns of these rows, which come by group and place."""
+    """Build the columns of these rows, which are sorted by group and position."""
     found = list(rows)
     size = max((row.number for row in found), default=0) + 1
     ids, fingerprints = [""] * size, [""] * size

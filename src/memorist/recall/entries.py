@@ -1,4 +1,4 @@
-"""What is ranked and what the ranker answers. Pure."""
+"""The ranker's input and output types. Pure."""
 
 from __future__ import annotations
 
@@ -6,58 +6,69 @@ from msgspec import Struct
 
 
 class Place(Struct, frozen=True):
-    """Where an entry stands among others: turns of one conversation, parts of one page."""
+    """An entry's position among others: turns of a conversation, parts of a page."""
 
     group: str
     """The conversation, session or page."""
     number: int
-    """Its place there. Entries next to each other lend each other weight."""
+    """Its position there. Adjacent entries lend each other weight."""
     heading: str = ""
-    """What holds for the whole group, such as the day of a session. The first entry of a group that has one decides."""
+    """What applies to the whole group, such as the day of a session. The group's first entry that
+    has one decides.
+    """
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One memory, as it is to be found."""
+    """One searchable memory."""
 
     id: str
-    """Unique among the entries of one index. A zero byte or half a surrogate pair in it comes back as a replacement character."""
+    """Unique among the entries of one index. Zero bytes and lone surrogates are returned as
+    replacement characters.
+    """
     title: str = ""
     description: str = ""
     body: str = ""
     author: str = ""
-    """Who said it, by the name that a question would use (not a role such as `user`, which questions use for other things)."""
+    """Who said it, by the name a query would use (not a role such as `user`, which queries use for
+    other things).
+    """
     place: Place | None = None
-    """None for entries without an order, as memory files are."""
+    """None for entries without an order, such as memory files."""
     fingerprint: str = ""
-    """Changes when the entry does (a hash, or time and size of a file). Empty: made from the entry itself."""
+    """Changes when the entry does (a hash, or time and size of a file). Empty: computed from the
+    entry.
+    """
 
 
 class Ranked(Struct, frozen=True, kw_only=True):
-    """One answer."""
+    """One search result."""
 
     id: str
     score: float
-    """What the order follows. Comparable within one answer only."""
+    """Defines the order. Comparable within one result list only."""
     lexical: float
-    """The part that words gave; 0 when only the meaning was near."""
+    """The lexical part of the score; 0 when only the meaning was near."""
     dense: float | None
-    """Cosine of question and entry, -1 to 1; None without an embedder or before the entry is embedded."""
+    """Cosine of query and entry, -1 to 1; None without an embedder or before the entry is embedded.
+    """
     coverage: float
-    """Share of the question's words that stand in the entry itself, the rare ones counting for more, 0 to 1: what a floor can be put on."""
+    """Share of the query's words in the entry itself, weighted by rarity, 0 to 1: suited for a
+    threshold.
+    """
     matched: tuple[str, ...]
-    """Those words, as the question has them, the rarest first."""
+    """Those words, as spelled in the query, rarest first."""
     why: str
-    """One line for people: which words, whose, how near in meaning."""
+    """One line for humans: which words, whose, how near in meaning."""
 
 
 class Synced(Struct, frozen=True, kw_only=True):
-    """What bringing the index up to date did, in entries."""
+    """Result of a sync, in entries."""
 
     added: int = 0
     changed: int = 0
     removed: int = 0
     kept: int = 0
     rebuilt: bool = False
-    """The file was damaged, foreign or of another version, and was begun anew."""
+    """The file was damaged, foreign or of another version, and was rebuilt."""
     unembedded: int = 0
-    """Entries that have no vector yet; 0 without an embedder."""
+    """Entries without a vector yet; 0 without an embedder."""

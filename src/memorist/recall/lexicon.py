@@ -1,4 +1,7 @@
-"""English words the ranker treats apart. Other languages do without: rarity in the index tells their common words. Pure."""
+"""English words that the ranker treats specially.
+
+In other languages, rarity in the index identifies common words. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _STOP = (
     " isn didn doesn don wasn weren won wouldn couldn shouldn hasn haven hadn"
 )
 STOP_WORDS = frozenset(_STOP.split())
-"""Words of a question that say nothing of what it is about."""
+"""Words of a query that do not say what it is about."""
 
 _FORMS = (
     "become became|begin began begun|bend bent|bite bit bitten|blow blew blown|break broke broken|bring brought|build built|burn burnt|buy bought"
@@ -31,7 +34,9 @@ _FORMS = (
     "|configuration config configs|documentation docs|environment env|authentication auth|kubernetes k8s|javascript js|typescript ts"
 )
 BASE_FORMS = {form: forms.split()[0] for forms in _FORMS.split("|") for form in forms.split()[1:]}
-"""Irregular forms and a few everyday pairs to the word they count as: no stemmer joins `went` to `go`."""
+"""Irregular forms and a few everyday synonyms, mapped to the word they count as: no stemmer joins
+`went` to `go`.
+"""
 
 TELLS_TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|recently|since|week(?:end)?s?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"

@@ -1,4 +1,7 @@
-"""How near entries are to a question in meaning: vectors by number, and scores of two kinds added. Pure; needs numpy (extra `embed`) once it is used."""
+"""Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
+
+Pure; needs numpy (extra `embed`) once used.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +15,39 @@ from msgspec import Struct
 from memorist.recall.collection import Collection
 
 MEANING = 0.3
-"""What a standard deviation of nearness counts, in standard deviations of the score by words. Chosen like the weights of `rank`."""
+"""Weight of one standard deviation of similarity, in standard deviations of the lexical score.
+Chosen like the weights of `rank`.
+"""
 
 LENT = 0.3
-"""What an entry is lent of the nearness of each neighbour."""
+"""Share of each neighbour's similarity that is lent to an entry."""
 
 NEAREST = 100
-"""Entries that come in by meaning alone."""
+"""Entries that are added by similarity alone."""
 
 STEPS = 127
-"""Vectors are kept as whole numbers from -127 to 127, a quarter of the room; the order of answers stays the same to the third digit of recall."""
+"""Vectors are quantised to integers from -127 to 127, a quarter of the space; recall stays the same
+to three digits.
+"""
 
 
 def packed(vector: bytes) -> bytes:
-    """A vector of 32-bit floats as one byte a number."""
+    """Quantise a vector of 32-bit floats to one byte per number."""
     np: Any = import_module("numpy")
     return bytes(np.rint(np.frombuffer(vector, "<f4") * STEPS).clip(-STEPS, STEPS).astype(np.int8).tobytes())
 
 
 class Near(Struct, frozen=True):
-    """How near each entry is, by number: the cosine, and how much it stands out with what its neighbours lend, in standard deviations."""
+    """Similarity by entry number: the cosine, and the standardised value including the neighbours'
+    share.
+    """
 
     cosines: Mapping[int, float]
     standing: Mapping[int, float]
 
 
 class Vectors:
-    """The vectors of a collection, 1.5 KB an entry in memory."""
+    """The vectors of all entries, 1.5 KB per entry in memory."""
 
     def __init__(self, collection: Collection, found: Iterable[tuple[str, bytes]]) -> None:
         self._numpy: Any = import_module("numpy")
@@ -46,7 +55,7 @@ class Vectors:
         by_fingerprint = dict(found)
         pairs = [(at, by_fingerprint[key]) for at, key in enumerate(collection.fingerprints) if key and key in by_fingerprint]
         widths = {len(vector) for _, vector in pairs}
-        # A vector of another width than the rest is damage; the widest kind is no better guess than the first.
+        # Vectors of several widths are damage; the smallest width is used, which is arbitrary.
         width = min(widths, default=0)
         pairs = [(at, vector) for at, vector in pairs if len(vector) == width]
         self._size = len(collection.ids)
@@ -61,13 +70,13 @@ class Vectors:
         return len(self._numbers)
 
     def near(self, question: bytes, wanted: Iterable[int]) -> Near:
-        """How near the wanted entries are, and the `NEAREST` of all."""
+        """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all."""
         np = self._numpy
         vector = np.frombuffer(question, "<f4")
         if not len(self) or vector.size != self._matrix.shape[1]:
             return Near({}, {})
         cosines = self._matrix @ vector
-        # Number 0 is nobody, and lends nothing; an entry without a vector is as near as the mean.
+        # Entry 0 does not exist. It and entries without a vector count as average.
         mean = float(cosines.mean())
         by_number = np.full(self._size, mean, np.float32)
         by_number[self._numbers] = cosines
@@ -81,7 +90,10 @@ class Vectors:
 
 
 def fused(by_words: Mapping[int, float], near: Near, count: int) -> dict[int, float]:
-    """Both scores added in standard deviations over all `count` entries. Adding ranks instead lowers the better of the two (parts.md section 2)."""
+    """Add both scores, standardised over all `count` entries.
+
+    Adding ranks instead lowers the better of the two (parts.md section 2).
+    """
     mean = sum(by_words.values()) / max(1, count)
     square = sum(score * score for score in by_words.values()) / max(1, count)
     spread = sqrt(max(0.0, square - mean * mean)) or 1.0

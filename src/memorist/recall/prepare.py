@@ -1,4 +1,4 @@
-"""An entry to what the index keeps of it. Pure."""
+"""Prepare entries for the index. Pure."""
 
 from __future__ import annotations
 
@@ -13,27 +13,34 @@ from memorist.recall.words import words
 from memorist.store.word_index import IndexRow
 
 FIELD_WEIGHTS = {"title": 3.0, "description": 2.0, "body": 1.0}
-"""What a word counts by where it stands. A file's name and description are written to find it by; the selector of the file-native family sees
-nothing else (claude-code.md section 7.6)."""
+"""Weight of a word by the field it occurs in. A file's name and description are written to find it
+by; the selector of the file-native family sees nothing else (claude-code.md section 7.6).
+"""
 
 STEPS = 4
-"""Steps of weight: a word's weight is kept as a whole number of quarters."""
+"""Resolution of weights: a word's weight is stored as a whole number of quarters."""
 
 MOST = 255
-"""The largest weight that the index keeps: 63 times the word in a body."""
+"""Largest weight that the index stores: 63 times that of a word in a body."""
 
 HEADING_WEIGHT = 3.0
-"""What a word of a group's heading counts in the group."""
+"""Weight in the group of a word of the group's heading."""
 
 ASKS, ENDS_ASKING, TELLS_WHEN, IN_GROUP, HEADING = 1, 2, 4, 8, 16
-"""What an entry is, as flags: has a question, ends with one, places something in time, stands in a group, is the heading of one."""
+"""Flags of an entry: contains a question, ends with one, places something in time, belongs to a
+group, is a group's heading.
+"""
 
 HEADING_ID = "\ufdd0heading:"
-"""Begins the id of a group's heading, which is kept as an entry of its own. U+FDD0 is no character, and is taken out of entries' ids."""
+"""Prefix of the id of a group's heading, which is stored as an entry. U+FDD0 is a noncharacter, and
+is removed from entries' ids.
+"""
 
 
 def rows(entries: Iterable[Entry]) -> Iterator[tuple[str, str, Entry]]:
-    """Id, fingerprint and entry of everything the index should hold: the entries, and the headings of their groups."""
+    """Yield id, fingerprint and entry of everything to be indexed: the entries, and their groups'
+    headings.
+    """
     headings: dict[str, str] = {}
     for entry in map(_clean, entries):
         if entry.place is not None and entry.place.heading:
@@ -45,12 +52,12 @@ def rows(entries: Iterable[Entry]) -> Iterator[tuple[str, str, Entry]]:
 
 
 def is_heading(id: str) -> bool:
-    """Whether this is the heading of a group, which no one asked to keep."""
+    """Whether this is the id of a group's heading rather than of an entry."""
     return id.startswith(HEADING_ID)
 
 
 def index_row(id: str, fingerprint: str, entry: Entry) -> IndexRow:
-    """The row of one of these."""
+    """Build the index row of one of these."""
     if is_heading(id):
         weights = {word: int(HEADING_WEIGHT * STEPS) for word, _ in words(entry.title)}
         return IndexRow(id=id, fingerprint=fingerprint, words=weights, length=len(weights), group=entry.author, flags=HEADING)
@@ -84,12 +91,14 @@ def _flags(entry: Entry) -> int:
 
 
 def embedded_text(entry: Entry) -> str:
-    """What an embedder reads of an entry: without the author, whose name would make all his entries alike."""
+    """Render the text to embed: without the author, whose name would make all entries of one author
+    similar.
+    """
     return "\n".join(text for text in (entry.title, entry.description, entry.body) if text)
 
 
 def _clean(entry: Entry) -> Entry:
-    """The entry as SQLite can hold it."""
+    """Return the entry with text that SQLite can store."""
     place = entry.place and Place(_text(entry.place.group), entry.place.number, _text(entry.place.heading))
     fields = {name: _text(getattr(entry, name)) for name in ("title", "description", "body", "author", "fingerprint")}
     return Entry(id=_text(entry.id), place=place, **fields)

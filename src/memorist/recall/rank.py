@@ -1,10 +1,13 @@
-"""How well entries answer a question, by words: BM25 with what stands around an entry, who said it, and when. Pure.
+"""Lexical score of entries: BM25, extended by an entry's surroundings, its author, and its time.
 
-For each word of the question an entry has BM25's saturated count, and is lent a part of its neighbours'. The sum is saturated once more, so that
-a turn in whose surroundings all words occur goes before one that has a single word in every turn around it. To that the group as a whole adds its
-own BM25, and the author, if the question names him, a constant. Entries without neighbours, group and author are ranked by BM25 alone.
+Pure. For each word of the query an entry has BM25's saturated count and borrows part of its
+neighbours'. The sum is saturated again, so that a turn in whose surroundings all words occur
+outranks one with a single word in every turn around it. The group's own BM25 is added, and a
+constant for an author that the query names. Entries without neighbours, group and author are ranked
+by BM25 alone.
 
-The weights were chosen on four conversations of LoCoMo and confirmed on three others (docs/benchmarks.md).
+The weights were chosen on four conversations of LoCoMo and confirmed on three others
+(docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -21,53 +24,60 @@ from memorist.recall.collection import Collection
 from memorist.recall.prepare import ASKS, ENDS_ASKING, IN_GROUP, STEPS, TELLS_WHEN
 
 ENOUGH = 3_000
-"""Postings after which further words, all commoner, are only looked up for the entries that lead. Bounds the time of a question."""
+"""Postings after which further, more common words are only looked up for the leading entries.
+Bounds the time per query.
+"""
 
 SCANNED = 6
-"""Packed entries that are read in the time of one look-up."""
+"""Postings that are scanned in the time of one look-up."""
 
 WITH_NEIGHBOURS = 6
-"""How much more a posting costs in a collection with an order."""
+"""Relative cost of a posting in a collection with positions."""
 
 LEADING = 100
-"""How many lead. No common word lifts an entry from behind them to the first ten."""
+"""Number of leading entries. No common word lifts an entry from behind them to the first ten."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """What counts how much. Scores are in units of a word's rarity (`idf`, natural logarithm)."""
+    """The ranker's parameters. Scores are in units of a word's rarity (`idf`, natural logarithm).
+    """
 
     k1: float = 1.0
     b: float = 0.4
     group_k1: float = 1.2
     group_b: float = 0.75
-    """BM25's own, for entries and for groups (Robertson and Zaragoza 2009 give 1.2 and 0.75; short turns want less of both)."""
+    """BM25's own parameters, for entries and groups (Robertson and Zaragoza 2009 give 1.2 and 0.75;
+    short turns want less of both).
+    """
     previous: float = 0.2
-    """What the entry before lends."""
+    """Share lent by the preceding entry."""
     asked: float = 0.6
-    """What it lends more when it asks a question: the entry after it is the answer."""
+    """Additional share lent by a preceding entry that asks a question: the next entry is the
+    answer.
+    """
     following: float = 0.5
     second: float = 0.2
-    """What those at a distance of two lend, each."""
+    """Share lent by each entry at a distance of two."""
     saturation: float = 2.0
     group: float = 0.6
     author: float = 6.0
     time: float = 3.0
-    """For an entry that tells a time when the question asks for one."""
+    """Bonus for an entry with a time when the query asks for one."""
     asking: float = 1.5
-    """Taken from an entry in a group that ends with a question: it asks, it does not tell."""
+    """Penalty for an entry in a group that ends with a question: it asks rather than tells."""
     short: float = 1.0
-    """Taken from an entry in a group with hardly a word, at a fading rate of `SHORT` words."""
+    """Penalty for a very short entry in a group, decaying over `SHORT_ENTRY_WORDS` words."""
 
 
 SHORT = 5.0
 DEFAULT = Weights()
 
 Postings: TypeAlias = "Sequence[tuple[str, array[int]]]"
-"""The words of a question, rarest first, each with its packed entries (`memorist.store.word_index`)."""
+"""The query's words, rarest first, each with its packed postings (`memorist.store.word_index`)."""
 
 
 def by_words(postings: Postings, collection: Collection, weights: Weights = DEFAULT) -> dict[int, float]:
-    """The score of every entry that words of the question, in it or around it, speak for; by number."""
+    """Score every entry for which query words in it or around it speak; by number."""
     scores: dict[int, float] = {}
     group_scores: dict[int, float] = {}
     near: frozenset[int] | None = None
@@ -96,7 +106,7 @@ def by_words(postings: Postings, collection: Collection, weights: Weights = DEFA
 def with_circumstances(
     scores: Mapping[int, float], collection: Collection, *, authors: frozenset[int], asks_when: bool, weights: Weights = DEFAULT
 ) -> dict[int, float]:
-    """The same scores, with who speaks, whether a time is told, and whether the entry says anything at all."""
+    """Adjust the scores by author, time, and entries that are short or ask a question."""
     made = {}
     for number, score in scores.items():
         flags = collection.flags[number]
@@ -114,7 +124,10 @@ def with_circumstances(
 
 
 def covered(number: int, words: Sequence[str], postings: Postings, collection: Collection) -> tuple[float, tuple[str, ...]]:
-    """Share of the question that stands in the entry itself, by rarity, and the words, rarest first. `words` are all that were asked for."""
+    """Measure the share of the query's words (`words`) in the entry itself, weighted by rarity.
+
+    Also returns the matched words, rarest first.
+    """
     held = dict(postings)
     whole = sum(_rarity(len(held.get(word, ())), collection.count) for word in words)
     found = [word for word, packed in postings if _holds(packed, number)]
@@ -138,7 +151,7 @@ def _holds(packed: array[int], number: int) -> bool:
 
 
 def _those(packed: array[int], numbers: frozenset[int]) -> Sequence[int]:
-    """The packed entries among these numbers. Looking each up is faster than reading a long list."""
+    """Return the postings of these numbers. Looking each up is faster than scanning a long list."""
     if len(packed) < SCANNED * len(numbers):
         return [each for each in packed if each >> 8 in numbers]
     found = []
@@ -150,12 +163,12 @@ def _those(packed: array[int], numbers: frozenset[int]) -> Sequence[int]:
 
 
 def _own(packed: Sequence[int], collection: Collection, weights: Weights) -> dict[int, float]:
-    """BM25's count of the word, saturated and by length, in each entry that has it."""
+    """Compute BM25's saturated, length-normalised count of the word in each entry that has it."""
     lengths, size, k1 = collection.lengths, len(collection.ids), weights.k1
     base, slope, rise = STEPS * k1 * (1 - weights.b), STEPS * k1 * weights.b / collection.mean_length, k1 + 1
     own = {}
     for each in packed:
-        # A number beyond the columns was written by another process a moment ago.
+        # Another process may just have written numbers beyond our columns.
         if (number := each >> 8) < size:
             count = each & 255
             own[number] = rise * count / (count + base + slope * lengths[number])
@@ -163,7 +176,7 @@ def _own(packed: Sequence[int], collection: Collection, weights: Weights) -> dic
 
 
 def _lent(own: Mapping[int, float], collection: Collection, weights: Weights) -> dict[int, float]:
-    """The counts with what neighbours lend."""
+    """Add what neighbours lend to the counts."""
     before, after, flags = collection.before, collection.after, collection.flags
     lent = dict(own)
     for number, count in own.items():
@@ -180,7 +193,7 @@ def _lent(own: Mapping[int, float], collection: Collection, weights: Weights) ->
 
 
 def _borrowed(own: Mapping[int, float], numbers: Iterable[int], collection: Collection, weights: Weights) -> dict[int, float]:
-    """The same as `_lent`, for these entries only."""
+    """Do the same as `_lend_to_neighbours`, for these entries only."""
     before, after, flags, count = collection.before, collection.after, collection.flags, own.get
     sums = {}
     for number in numbers:
@@ -194,7 +207,7 @@ def _borrowed(own: Mapping[int, float], numbers: Iterable[int], collection: Coll
 
 
 def _around(numbers: Mapping[int, float], collection: Collection) -> frozenset[int]:
-    """These entries and those that lend to them."""
+    """Return these entries and those that lend to them."""
     before, after = collection.before, collection.after
     found = set(numbers)
     for number in numbers:
@@ -203,7 +216,7 @@ def _around(numbers: Mapping[int, float], collection: Collection) -> frozenset[i
 
 
 def _add_groups(packed: array[int], collection: Collection, weights: Weights, scores: dict[int, float]) -> None:
-    """Add the word's BM25 over groups to their scores."""
+    """Add the word's BM25 over groups to the groups' scores."""
     groups, size = collection.groups, len(collection.ids)
     counts: dict[int, float] = {}
     for each in packed:

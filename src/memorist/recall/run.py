@@ -1,4 +1,6 @@
-"""Recall in one session: the index at its start and after a compaction, and what bears on each message of the person (RC-1 to RC-5)."""
+"""Recall in one session: the index at the start and after a compaction, and relevant memories for
+each user message (RC-1 to RC-5).
+"""
 
 from __future__ import annotations
 
@@ -39,16 +41,16 @@ class Searcher(Protocol):
     """Finds memories by words and meaning."""
 
     def search(self, query: str, limit: int) -> Sequence[Match]:
-        """The best matches, best first. Raises StoreError."""
+        """Return the best matches, best first. Raises StoreError."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds. May be called twice."""
+        """Release its resources. May be called twice."""
         ...
 
 
 class RecallMeans(Struct, frozen=True, kw_only=True):
-    """What recall works with."""
+    """The dependencies of recall."""
 
     session: str
     clock: Clock
@@ -61,11 +63,11 @@ class RecallMeans(Struct, frozen=True, kw_only=True):
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
     keep: Callable[[Sequence[Use]], None]
-    """Adds to the ledger."""
+    """Adds lines to the usage ledger."""
 
 
 def load_texts() -> Texts:
-    """Our prompts."""
+    """Load the prompt templates."""
     names = ("index", "recalled", "memory", "caveat", "cut", "select")
     return Texts(**{name: load(f"recall/{name}") for name in names})
 
@@ -78,7 +80,7 @@ class Recall:
         self._means = means
         self._texts = load_texts()
         self._shown: dict[str, int] = {}
-        """Memories that are in the context, with their bytes."""
+        """Paths of the memories in the context, with their size in bytes."""
         self._known: set[str] = set()
         """Memories that the host's agent read or wrote itself."""
         self._index_due = True
@@ -91,7 +93,7 @@ class Recall:
 
     @property
     def surfaced(self) -> tuple[str, ...]:
-        """Paths of the memories that are in the context."""
+        """Paths of the memories in the context."""
         return tuple(self._shown)
 
     def _message(self, text: str) -> Message:
@@ -100,7 +102,7 @@ class Recall:
         return Message(id=id, role="user", blocks=(Text(text),), origin=Origin.INJECTED, timestamp=self._means.clock.now())
 
     def still(self) -> AbstractContextManager[None]:
-        """Within it the memory folder is looked at once."""
+        """Scan the memory folder only once within this context."""
         return self._memory.folder.still()
 
     @property
@@ -109,11 +111,15 @@ class Recall:
         return self._index_due
 
     def opening(self) -> Message | None:
-        """The index, once at the start and once after each compaction; None when it is shown already, or there is no memory. Raises StoreError."""
+        """Return the index message once at the start and once after each compaction.
+
+        None when it was shown already, or there is no memory. Raises StoreError; the index then
+        stays due.
+        """
         if not self._index_due:
             return None
         began = self._means.clock.monotonic()
-        # Where it raises, it stays due.
+        # Must precede the assignment: when this raises, the index stays due.
         index = self._memory.shown_index() if self._memory.folder.exists else None
         self._index_due = False
         if index is None or not index.text.strip():
@@ -125,18 +131,21 @@ class Recall:
         return self._message(found)
 
     def compacted(self) -> None:
-        """The conversation was made smaller: what was shown is gone, and may be shown again."""
+        """Forget what was shown: the history was compacted, so it may be shown again."""
         self._shown.clear()
         self._known.clear()
         self._listed = frozenset()
         self._index_due = True
 
     def wrote(self, paths: Sequence[str]) -> None:
-        """Memories that come from this very conversation: they are in the context already (AM-11)."""
+        """Mark memories written from this very conversation: their content is in the context
+        already (AM-11).
+        """
         self._known.update(paths)
 
     def resumed(self, shown: Sequence[str]) -> None:
-        """A former process showed the index and these messages' texts; they are in the context still."""
+        """Restore the state after a restart from the recall messages that are still in the context.
+        """
         self._index_due = False
         for text in shown:
             self._count += 1
@@ -145,7 +154,10 @@ class Recall:
                     self._shown[line[4:].split(" (")[0]] = 0
 
     def begin_turn(self, query: str, message: str, tools: Sequence[str] = ()) -> None:
-        """The person spoke: look for what bears on it. By the ranker at once; by a model in the background (RC-2)."""
+        """Look for memories that bear on a user message.
+
+        The ranker selects at once, a model in the background (RC-2).
+        """
         self._drop_asking()
         self._ready.clear()
         self._began = self._means.clock.monotonic()
@@ -166,7 +178,7 @@ class Recall:
         self._show(self.picks(query, heads), message, heads)
 
     def picks(self, query: str, heads: dict[str, Head]) -> tuple[Pick, ...]:
-        """What the ranker would show for a query."""
+        """Select what the ranker would show for a query."""
         matches = self._means.searcher.search(query[:QUERY_CHARACTERS], 4 * self._means.settings.limit + len(self._shown))
         return certain(matches, heads, self._means.settings, without={*self._shown, *self._known})
 
@@ -210,7 +222,7 @@ class Recall:
 
     @causes(LABEL)
     async def _ask(self, model: Model, query: str, message: str, heads: dict[str, Head], tools: Sequence[str]) -> None:
-        """Let the model choose. Whatever goes wrong, the answer is an empty choice, never an error."""
+        """Let the model select. On any error nothing is shown."""
         settings = self._means.settings
         left = {
             head.path: head
@@ -227,7 +239,7 @@ class Recall:
         )
         spec = ForkSpec(
             label=LABEL,
-            why="the person spoke",
+            why="a user message arrived",
             instruction=text,
             permission=NoTools(),
             digest="",
@@ -246,17 +258,17 @@ class Recall:
             self._show([Pick(name, 1.0, "chosen by the model") for name in names], message, heads)
 
     async def chosen(self) -> None:
-        """Wait for a model that chooses."""
+        """Wait for a selection by the model."""
         if self._asking is not None:
             await asyncio.gather(self._asking, return_exceptions=True)
 
     def ready(self) -> tuple[Message, ...]:
-        """What is to be shown now, once; empty while a choice is under way."""
+        """Return the messages to show now, each once; empty while a selection is running."""
         found, self._ready = tuple(self._ready), []
         return found
 
     def took(self, message: Message) -> None:
-        """Follow the conversation: a memory that the model opened or cited was of use (RC-5)."""
+        """Follow one message: a memory that the model opened or cited was useful (RC-5)."""
         if message.origin is not Origin.MODEL:
             return
         uses = []
@@ -274,7 +286,7 @@ class Recall:
         self._keep(uses)
 
     def _keep(self, uses: Sequence[Use]) -> None:
-        """Into the ledger; a database that refuses costs its lines, and not what is shown."""
+        """Record uses in the ledger; a failing database loses these lines and nothing else."""
         if uses:
             with contextlib.suppress(StoreError):
                 self._means.keep(uses)
@@ -292,7 +304,7 @@ class Recall:
             self._asking = None
 
     async def close(self) -> None:
-        """Stop a choice that is under way, and let go of the index."""
+        """Cancel a running selection, and close the index."""
         self._means.searcher.close()
         task = self._asking
         self._drop_asking()

@@ -1,4 +1,4 @@
-"""The choice of memories by a model: what it is asked, and what of its answer counts (RC-2). Pure."""
+"""Selection of memories by a model: its prompt, and the parsing of its answer (RC-2). Pure."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from memorist.core.truncate import cut_middle
 OUTPUT_TOKENS = 256
 """Longest answer (claude-code.md section 7.6)."""
 QUERY_TOKENS = 2_000
-"""Longest part of the user's message that the choice is made from."""
+"""Longest part of the user's message that the selection is made from."""
 _OBJECT = re.compile(r"\{[^{}]*\}")
 
 
 def question(text: str, heads: Sequence[Head], *, query: str, tools: Sequence[str], limit: int, scan_files: int) -> str:
-    """The question, from the prompt's text."""
+    """Render the prompt from its template."""
     used = f"The assistant has just used these tools: {', '.join(tools)}.\n" if tools else ""
     values = {
         "limit": str(limit),
@@ -31,7 +31,10 @@ def question(text: str, heads: Sequence[Head], *, query: str, tools: Sequence[st
 
 
 def chosen(answer: str, allowed: Collection[str], limit: int) -> tuple[str, ...]:
-    """The names in the answer that are in the list, each once, at most `limit`; none where the answer is no such object."""
+    """Parse the selected names that are in `allowed`, each once, at most `limit`.
+
+    None where the answer contains no such JSON object.
+    """
     for match in _OBJECT.finditer(answer):
         try:
             found = msgspec.json.decode(match[0])

@@ -1,6 +1,8 @@
-"""English words to their stems by Porter's algorithm (Program 14(3), 1980), as SQLite's `porter` tokeniser does. Pure.
+"""Stem English words by Porter's algorithm (Program 14(3), 1980), as SQLite's `porter` tokeniser
+does.
 
-It is here so that the index does not depend on how SQLite was built, and so that what matched can be told without asking it.
+Pure. Implemented here so that the index does not depend on how SQLite was built, and so that
+matched words can be reported without querying it.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ import re
 from functools import lru_cache
 
 KNOWN_WORDS = 65_536
-"""Words whose stem is remembered: the vocabulary of some ten thousand memories."""
+"""Cached stems: the vocabulary of some ten thousand memories."""
 
 LONGEST = 20
-"""Letters beyond which a word is left as it is: longer ones are identifiers joined together, not English."""
+"""Letters beyond which a word is not stemmed: longer ones are joined identifiers, not English."""
 
 _PLAIN = re.compile(r"[a-z]+")
 _STEP_2 = {
@@ -28,7 +30,10 @@ _STEP_4 = (
 
 @lru_cache(KNOWN_WORDS)
 def stem(word: str) -> str:
-    """The stem of a word in small letters; what is no plain English word of 3 to `LONGEST` letters comes back as it is."""
+    """Return the stem of a lower-case word.
+
+    A word that is not 3 to `MAX_STEM_LETTERS` plain letters is returned unchanged.
+    """
     if not 3 <= len(word) <= LONGEST or not _PLAIN.fullmatch(word):
         return word
     word = _plurals(word)
@@ -42,7 +47,7 @@ def stem(word: str) -> str:
 
 
 def _shape(part: str) -> str:
-    """The part as consonants and vowels: `toy` is `cvc`, where y after a consonant is a vowel."""
+    """Render the part as consonants and vowels: `toy` is `cvc`; y after a consonant is a vowel."""
     made = ""
     for letter in part:
         vowel = letter in "aeiou" or (letter == "y" and made[-1:] == "c")
@@ -51,7 +56,7 @@ def _shape(part: str) -> str:
 
 
 def _measure(part: str) -> int:
-    """How many times vowels are followed by consonants."""
+    """Count how many times vowels are followed by consonants."""
     return _shape(part).count("vc")
 
 
@@ -64,7 +69,9 @@ def _doubled(word: str) -> bool:
 
 
 def _short_end(word: str) -> bool:
-    """Consonant, vowel, consonant at the end, the last not w, x or y: such a word has lost its e."""
+    """Whether it ends in consonant, vowel, consonant, the last not w, x or y: such a word has lost
+    its e.
+    """
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
@@ -88,7 +95,7 @@ def _past(word: str) -> str:
 
 
 def _replaced(word: str, endings: dict[str, str]) -> str:
-    """The longest ending of the table is exchanged if something that can stand alone remains."""
+    """Replace the longest ending in the table if the rest can stand alone."""
     for size in range(min(7, len(word)), 2, -1):
         if (new := endings.get(word[-size:])) is not None:
             return word[:-size] + new if _measure(word[:-size]) > 0 else word

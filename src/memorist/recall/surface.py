@@ -1,6 +1,7 @@
-"""How memories are shown to a model: cut to their limits, with age and a caveat, labelled as data. Pure (RC-4, SF-3).
+"""Render memories for a model: cut to their limits, with age and a caveat, labelled as data.
 
-What is made here is frozen: the same bytes go out with every later request.
+Pure (RC-4, SF-3). The rendered bytes are frozen: they are repeated in every later request, so that
+the prompt prefix stays stable.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from memorist.safety.data import neutralise
 from memorist.safety.hidden import visible
 
 _HEADING = re.compile(r"^[ \t]*---[ \t]+(?=\S)", re.MULTILINE)
-"""A line as the heading of a memory has it; inside one it would pass for the next."""
+"""A line in the form of a memory's heading; within a memory it would pass for the next one."""
 
 
 class Texts(Struct, frozen=True, kw_only=True):
-    """The prompt texts."""
+    """The prompt templates."""
 
     index: str
     recalled: str
@@ -43,17 +44,20 @@ class Surfaced(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return len(self.text.encode("utf-8", "replace"))
 
 
 def age_words(days: int) -> str:
-    """`today`, `yesterday`, `N days ago`."""
+    """Format an age as `today`, `yesterday` or `N days ago`."""
     return "today" if days <= 0 else "yesterday" if days == 1 else f"{days} days ago"
 
 
 def surface(topic: Topic, head: Head, *, folder: str, now: float, texts: Texts, settings: RecallSettings) -> Surfaced:
-    """One memory, cut to its limits. `folder` is the memory folder's path, `now` seconds since the epoch."""
+    """Render one memory, cut to its limits.
+
+    `folder` is the memory folder's path, `now` is in seconds since the epoch.
+    """
     body, cut = _limited(_HEADING.sub(r"(data) \g<0>", neutralise(visible(_readable(topic.body)))), settings)
     days = head.age_days(now)
     age = age_words(days)
@@ -89,15 +93,15 @@ def _limited(text: str, settings: RecallSettings) -> tuple[str, bool]:
 
 
 def says_no_more(topic: Topic, head: Head) -> bool:
-    """Whether a memory's text is no more than the line that the index has of it: shown once is enough."""
+    """Whether a memory's text says no more than its line in the index."""
     return plain(topic.body).rstrip(".。") == plain(head.description).rstrip(".。")
 
 
 def block(shown: Sequence[Surfaced], texts: Texts) -> str:
-    """The text that holds the memories, as one message."""
+    """Render the memories as the text of one message."""
     return render(texts.recalled, {"memories": "\n".join(each.text for each in shown)}, strict=True).strip()
 
 
 def index_block(index: str, folder: str, texts: Texts) -> str:
-    """The index as one message."""
+    """Render the index as the text of one message."""
     return render(texts.index, {"folder": folder, "index": neutralise(visible(_readable(index))).strip()}, strict=True).strip()

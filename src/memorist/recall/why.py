@@ -1,4 +1,4 @@
-"""Why an entry was found, in one line for people. Pure."""
+"""Explain in one line why an entry was found. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def why(matched: Sequence[str], *, around: bool, by_author: bool, cosine: float | None) -> str:
-    """The words that matched, else that they stand around it; whose it is; how near in meaning."""
+    """Explain a match: the words, or that they occur around it; the author; the similarity."""
     parts = []
     if matched:
         parts.append("has " + ", ".join(matched))

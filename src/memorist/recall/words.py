@@ -1,4 +1,8 @@
-"""A text to the words it is found by: small letters, stems, identifiers whole and in parts, pairs of characters where a script has no spaces. Pure."""
+"""Split text into search words: lower case, stems, identifiers whole and in parts, character pairs
+in unspaced scripts.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,12 @@ from memorist.recall.lexicon import BASE_FORMS
 from memorist.recall.stem import KNOWN_WORDS, stem
 
 LONGEST_WORD = 64
-"""Characters kept of one word: beyond it stand hashes and encoded data, which nobody types."""
+"""Characters kept of one word: longer ones are hashes and encoded data, which nobody types."""
 
 LONGEST_TEXT = 100_000
-"""Characters read of one text. A memory file is shown up to 4,096 bytes of (RC-4); what stands far behind cannot be what it is about."""
+"""Characters read of one text. Up to 4,096 bytes of a memory are shown (RC-4); text far behind them
+cannot be its subject.
+"""
 
 _UNSPACED = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -32,7 +38,7 @@ _MARK = late_pattern("[\u0300-\u036f]")
 
 
 def words(text: str) -> Iterator[tuple[str, str]]:
-    """Every word of the text, in order, as it is found by and as it stood there."""
+    """Yield every word of the text, in order, as its search key and as it is spelled."""
     text = text[:LONGEST_TEXT]
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -48,7 +54,9 @@ def words(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _pairs(run: str) -> Iterator[tuple[str, str]]:
-    """Single characters and neighbours: one character alone can be asked for, and two together mean more."""
+    """Yield single characters and adjacent pairs: a single one can be searched for, and a pair
+    means more.
+    """
     for at, character in enumerate(run):
         yield character, character
         if at + 1 < len(run):
@@ -57,7 +65,9 @@ def _pairs(run: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(KNOWN_WORDS)
 def _named(run: str) -> tuple[tuple[str, str], ...]:
-    """A word, or an identifier: its parts and, joined, the whole, so that `readAll`, `read_all` and `read-all` are one name."""
+    """Split a word or identifier into its parts and the joined whole, so that `readAll`, `read_all`
+    and `read-all` match.
+    """
     if run.isalpha() and (run.islower() or run.istitle()):
         return ((found_by(run), run),)
     found = []
@@ -73,7 +83,8 @@ def _named(run: str) -> tuple[tuple[str, str], ...]:
 
 
 def found_by(word: str) -> str:
-    """What one plain word is found by: folded, its base form if it is irregular, stemmed."""
+    """Make the search key of one plain word: folded, mapped to its base form if irregular, stemmed.
+    """
     folded = _folded(word)[:LONGEST_WORD]
     return stem(BASE_FORMS.get(folded, folded))
 

@@ -1,4 +1,4 @@
-"""The templates of the report, as they come with the package."""
+"""Load the templates of the report from the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The size of the context over a session, as an SVG that explains itself. Pure."""
+"""Draw the size of the context over a session as an accessible SVG. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from memorist.replay.record import Compaction, Point, SessionRecord, Update
 from memorist.session_memory.settings import SessionMemorySettings
 
 POINTS = 600
-"""Points drawn; a screen has few more columns than that."""
+"""Points drawn; a screen has few more columns."""
 
 START_TOKENS = SessionMemorySettings().start_tokens
 
 _LISTED = 20
-"""Updates that the description names one by one."""
+"""Updates that the description lists one by one."""
 
 
 class Size(Struct, frozen=True):
-    """A chart's size and how many ticks fit, in the SVG's own units (a letter is 13 high)."""
+    """The size of a chart and its number of ticks, in SVG units (a letter is 13 high)."""
 
     width: int
     height: int
@@ -31,11 +31,14 @@ class Size(Struct, frozen=True):
 
 WIDE = Size(880, 320, 10)
 NARROW = Size(360, 280, 5)
-"""For a phone, so that the letters keep their size."""
+"""For phones, so that letters keep their size."""
 
 
 class Plane(Struct, frozen=True):
-    """Where a message number and a token count lie in the picture. Ends of the axes: `messages`, `tokens`."""
+    """Maps message numbers and token counts to coordinates.
+
+    `messages` and `tokens` are the ends of the axes.
+    """
 
     size: Size
     messages: int
@@ -46,26 +49,29 @@ class Plane(Struct, frozen=True):
     bottom: int = 40
 
     def x(self, message: float) -> float:
-        """Across, from the left."""
+        """Horizontal coordinate of a message."""
         return self.left + (self.size.width - self.left - self.right) * message / self.messages
 
     def y(self, tokens: float) -> float:
-        """Down, from the top."""
+        """Vertical coordinate of a token count."""
         return self.base - (self.base - self.top) * tokens / self.tokens
 
     @property
     def base(self) -> int:
-        """The line of zero tokens."""
+        """The vertical coordinate of zero tokens."""
         return self.size.height - self.bottom
 
     @property
     def end(self) -> int:
-        """The right end of the lines."""
+        """The right end of the axes."""
         return self.size.width - self.right
 
 
 def chart(session: SessionRecord, key: str, size: Size = WIDE, start_tokens: int = START_TOKENS) -> Markup:
-    """The chart, or empty markup where no size is known. `key` makes its ids unique on the page; notes begin at `start_tokens`."""
+    """Draw the chart; empty markup without data.
+
+    `key` makes its ids unique on the page; notes begin at `start_tokens`.
+    """
     if not session.points:
         return Markup()
     plane = _plane(session, size, start_tokens)
@@ -85,9 +91,10 @@ def chart(session: SessionRecord, key: str, size: Size = WIDE, start_tokens: int
 
 
 def thin(points: Sequence[Point], limit: int = POINTS) -> tuple[Point, ...]:
-    """At most `limit` (four or more) of the points, in order.
+    """Reduce the points to at most `limit` (four or more), in order.
 
-    The first and the last stay, and of each stretch between them the lowest and the highest, so that no peak is lost.
+    The first and last stay, and of each stretch between them the lowest and the highest, so that no
+    peak is lost.
     """
     if len(points) <= limit:
         return tuple(points)
@@ -102,7 +109,7 @@ def thin(points: Sequence[Point], limit: int = POINTS) -> tuple[Point, ...]:
 
 
 def describe(session: SessionRecord) -> str:
-    """The chart in words, for who cannot see it."""
+    """Describe the chart in words, for screen readers."""
     first, last = session.points[0], session.points[-1]
     peak = max(session.points, key=lambda point: point.tokens)
     said = [
@@ -119,7 +126,9 @@ def describe(session: SessionRecord) -> str:
 
 
 def steps(end: float, wanted: int) -> tuple[float, ...]:
-    """Round numbers from 0 to `end` or just below it: at most `wanted` (three or more) steps, a step being 1, 2 or 5 times a power of ten."""
+    """Round axis values from 0 up to `end`: at most `wanted` (three or more) steps of 1, 2 or 5
+    times a power of ten.
+    """
     power = 10.0 ** math.floor(math.log10(end / wanted))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power * wanted >= end)
     return tuple(step * number for number in range(math.floor(end / step + 1e-9) + 1))
@@ -189,13 +198,15 @@ def _updates(plane: Plane, updates: Sequence[Update]) -> Iterator[Markup]:
 
 
 class Labels:
-    """Labels from left to right. One that would run into the one before it is left out: its marker and title are there in any case."""
+    """Places labels from left to right; one that would overlap the one before is left out, since
+    its marker has a title anyway.
+    """
 
     def __init__(self) -> None:
         self._free = 0.0
 
     def put(self, x: float, y: float, text: str) -> Markup:
-        """The label, or empty markup."""
+        """The label, or empty markup if it would overlap."""
         if x < self._free:
             return Markup()
         self._free = x + 8 * len(text) + 4

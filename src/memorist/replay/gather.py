@@ -1,4 +1,4 @@
-"""Counting while a recorded session goes by. Pure."""
+"""Collect a session's record while it is replayed. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memorist.replay.record import CommandUse, Compaction, FileUse, MemoryGiven,
 from memorist.session_memory.ledger import Ledger
 
 POINTS = 2_000
-"""Points kept for the chart; when there are twice as many, every second one goes."""
+"""Points kept for the chart; at twice as many, every second one is dropped."""
 
 LISTED = 200
-"""Skipped lines, mended lines, files, commands and troubles that are listed one by one."""
+"""Repaired lines, files, commands and troubles that are listed one by one."""
 
 _KIND_OF_ORIGIN = {
     Origin.USER: "user",
@@ -30,7 +30,7 @@ _KIND_OF_ORIGIN = {
 
 
 class Gathering:
-    """What the report needs to know, in bounded memory."""
+    """Collects what the report needs, in bounded memory."""
 
     def __init__(self) -> None:
         self.skipped: list[Skip] = []
@@ -52,24 +52,24 @@ class Gathering:
         self._in_final = False
 
     def aside(self, entry: Aside) -> None:
-        """A record that is no message."""
+        """Count a record that is not a message."""
         self.records += 1
         self.asides[entry.kind] += 1
 
     def skip(self, entry: Skip) -> None:
-        """A line that could not be used."""
+        """Record a line that could not be used."""
         self.records += 1
         self.skips += 1
         self.skipped.append(entry)
 
     def mend(self, entry: Mend) -> None:
-        """A line that was repaired."""
+        """Record a line that was repaired."""
         self.mends += 1
         if len(self.mended) < LISTED:
             self.mended.append(entry)
 
     def message(self, message: Message, tokens: int) -> None:
-        """A message went by, and the context has this size now."""
+        """Record a message and the size of the context after it."""
         self.records += 1
         self.messages += 1
         self._count(message)
@@ -97,7 +97,7 @@ class Gathering:
                     self.kinds["other"] += _alone(message, block)
 
     def told(self, event: Event) -> None:
-        """Listen to the engine."""
+        """Record an event of the engine."""
         match event:
             case NotesUpdated():
                 update = Update(
@@ -123,11 +123,11 @@ class Gathering:
                 pass
 
     def given(self, message: str, text: str) -> None:
-        """A live session would have been shown this at the newest message."""
+        """Record what recall would have shown at the newest message."""
         self.memory_given.append(MemoryGiven(self.messages, message, text))
 
     def ending(self) -> None:
-        """What is told from now on belongs to the end of the recording, not to its course."""
+        """Count the next update of the notes as the final one."""
         self._in_final = True
 
 
@@ -137,13 +137,13 @@ def _alone(message: Message, block: ToolUse | Unknown) -> int:
 
 
 def files_of(ledger: Ledger) -> tuple[FileUse, ...]:
-    """The files that the ledger knows, changed ones first."""
+    """The files in the ledger, changed ones first."""
     uses = [FileUse(relative(note.path, ledger.cwd), note.reads, note.edits) for note in ledger.work.files.files.values()]
     return tuple(sorted(uses, key=lambda use: (-use.changes, -use.reads, use.path))[:LISTED])
 
 
 def commands_of(ledger: Ledger) -> tuple[CommandUse, ...]:
-    """The commands that the ledger knows, most used first."""
+    """The commands in the ledger, most used first."""
     uses = [
         CommandUse(note.text, note.runs, note.failures, note.last.line if note.last else "")
         for note in ledger.work.commands.commands.values()
@@ -152,10 +152,10 @@ def commands_of(ledger: Ledger) -> tuple[CommandUse, ...]:
 
 
 def troubles_of(ledger: Ledger) -> tuple[Trouble, ...]:
-    """What failed, in order, and what mended it."""
+    """What failed, in order, and what fixed it."""
     return tuple(Trouble(each.what, each.line, each.mended_by or each.mended_line) for each in ledger.work.commands.failures[:LISTED])
 
 
 def relative(path: str, folder: str) -> str:
-    """The path as seen from the session's folder."""
+    """The path relative to the session's folder."""
     return path.removeprefix(folder.rstrip("/") + "/") if folder else path

@@ -1,4 +1,7 @@
-"""The notes as HTML. They quote strangers, so nothing in them becomes markup but headings, lists, tables, emphasis and code. Pure."""
+"""Render notes as HTML.
+
+They quote untrusted text, so only headings, lists, tables, emphasis and code become markup. Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,15 @@ from memorist.replay.legible import legible
 from memorist.session_memory.sections import STRUCTURAL_MARK
 
 _SHOWN_AS_TEXT = ("link", "image", "autolink", "reference")
-"""A link is left as it was written: where it leads can be read, and nothing can be clicked or loaded."""
+"""Links stay plain text: their target is visible, and nothing can be clicked or loaded."""
 
 _BADGE = '<span class="badge">from the transcript\'s structure</span>'
 
 
 def notes_html(notes: str, top: int = 4) -> str:
-    """The Markdown as HTML, its first-level headings as `<h4>` (or `top`); what a page outline cannot hold below that is `<h6>`."""
+    """Render the Markdown with its first-level headings as `<h4>` (or `top`); deeper levels end at
+    `<h6>`.
+    """
     reader = _reader()
     tokens = reader.parse(legible(notes))
     for token in tokens:

@@ -1,4 +1,7 @@
-"""The requests that a recorded session implies, and where one of them did not extend the last (CX-8). Pure, in bounded memory."""
+"""Find the implied requests of a recorded session that do not extend the one before (CX-8).
+
+Pure, in bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ from memorist.core.messages import Message, Origin
 from memorist.formats.recorded import Boundary, Entry, RolledBack
 
 COMPARED = 64
-"""Entries at the start of a history that are kept to find the first one that differs after a compaction."""
+"""Entries kept from the start of a history, to find the first one that differs after a
+compaction.
+"""
 LISTED = 200
-"""Differences that are listed one by one."""
+"""Breaks that are listed one by one."""
 
 
 class PrefixBreak(Struct, frozen=True):
@@ -23,19 +28,22 @@ class PrefixBreak(Struct, frozen=True):
     """Counted from 1; one for each reply."""
     why: Why
     what: str
-    """In one clause for a person."""
+    """A one-clause explanation for the user."""
     line: int
-    """Line of the file at which the history parts; 0 where memorist's own compaction parted it."""
+    """Line of the file at which the histories differ; 0 for memorist's own compaction."""
 
 
 class PrefixOfEntries:
-    """One request for each reply, of all that stands before it. Follow the entries of a session in order."""
+    """Derives one request for each reply, consisting of everything before it.
+
+    Feed it the entries of a session in order.
+    """
 
     def __init__(self) -> None:
         self.requests = 0
         self.breaks: list[PrefixBreak] = []
         self.number = 0
-        """Of the breaks, those included that are not listed."""
+        """Number of breaks, including those that are not listed."""
         self._start: list[Message] = []
         self._count = 0
         self._model = ""
@@ -44,7 +52,7 @@ class PrefixOfEntries:
         self._waiting: tuple[Why, str, int] | None = None
 
     def follow(self, entry: Entry) -> None:
-        """Take the next entry."""
+        """Process the next entry."""
         match entry:
             case Message():
                 self._message(entry)
@@ -56,7 +64,7 @@ class PrefixOfEntries:
                 pass
 
     def compacted(self, strategy: str) -> None:
-        """Memorist made the history smaller here."""
+        """Record a compaction by memorist."""
         self._parted("compaction", f"memorist made the history smaller ({strategy})", 0)
 
     def _message(self, message: Message) -> None:

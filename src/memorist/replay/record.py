@@ -1,4 +1,4 @@
-"""What a replay found out, as values; the report and `--json` are made from it. Pure."""
+"""The results of a replay as values; the report and `--json` are made from them. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from memorist.replay.prefix import PrefixBreak
 
 
 class Point(Struct, frozen=True):
-    """The context after one message."""
+    """The size of the context after one message."""
 
     message: int
     """Counted from 1."""
     tokens: int
     at: float | None = None
-    """Time of the message, seconds since the epoch."""
+    """Time of the message, in seconds since the epoch."""
 
 
 class Update(Struct, frozen=True):
@@ -34,7 +34,9 @@ class Update(Struct, frozen=True):
 
 
 class Compaction(Struct, frozen=True):
-    """A compaction: by the recorded agent, or by memorist where the context reached its threshold."""
+    """A compaction, by the recorded agent or by memorist where the context reached its
+    threshold.
+    """
 
     index: int
     line: int
@@ -44,11 +46,11 @@ class Compaction(Struct, frozen=True):
     by: str = "the recorded agent"
     """`the recorded agent` or `memorist`."""
     strategy: str = ""
-    """memorist's way; empty for the agent's."""
+    """memorist's strategy; empty for the agent's compactions."""
 
 
 class FileUse(Struct, frozen=True):
-    """A file of the session: how often it was read and changed."""
+    """How often a file of the session was read and changed."""
 
     path: str
     reads: int
@@ -56,7 +58,7 @@ class FileUse(Struct, frozen=True):
 
 
 class CommandUse(Struct, frozen=True):
-    """A command of the session: how often it ran, how often it failed, and what its last run said."""
+    """How often a command of the session ran and failed, and the outcome of its last run."""
 
     command: str
     runs: int
@@ -65,7 +67,7 @@ class CommandUse(Struct, frozen=True):
 
 
 class Trouble(Struct, frozen=True):
-    """Something that failed, and what mended it (empty when nothing did)."""
+    """Something that failed, and what fixed it (empty if nothing did)."""
 
     what: str
     error: str
@@ -73,7 +75,7 @@ class Trouble(Struct, frozen=True):
 
 
 class MemoryStep(Struct, frozen=True):
-    """Something that was written to memory, waits in the inbox, or was refused."""
+    """A change of memory that was written, is waiting in the inbox, or was refused."""
 
     index: int
     """Number of messages before it."""
@@ -84,7 +86,7 @@ class MemoryStep(Struct, frozen=True):
 
 
 class MemoryGiven(Struct, frozen=True):
-    """What a live session would have been shown of earlier sessions' memories at one message."""
+    """What recall would have shown a live session at one message."""
 
     index: int
     message: str
@@ -92,7 +94,7 @@ class MemoryGiven(Struct, frozen=True):
 
 
 class Receipts(Struct, frozen=True, kw_only=True):
-    """The background work of a session in total. `cost_usd` is None when a price is not known."""
+    """The background work of a session in total. `cost_usd` is None if a price is unknown."""
 
     requests: int = 0
     usage: Usage = Usage()
@@ -105,11 +107,11 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     source: str
     head: Head
     records: int
-    """Lines of the file that hold anything."""
+    """Non-empty lines of the file."""
     skipped: tuple[Skip, ...]
     mended: tuple[Mend, ...]
     asides: dict[str, int]
-    """Records that are no messages of the main conversation, by kind."""
+    """Records that are not messages of the main conversation, by kind."""
     messages: int
     turns: int
     tokens_peak: int
@@ -117,12 +119,14 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     """At most a few thousand, evenly thinned, for the chart."""
     updates: tuple[Update, ...]
     final: Update | None = None
-    """The update at the end of the recording, which no threshold called for; None for an empty session."""
+    """The update at the end of the recording, which no threshold triggered; None for an empty
+    session.
+    """
     compactions: tuple[Compaction, ...]
     requests: int = 0
     """Requests that the session implies: one for each reply."""
     prefix_breaks: tuple[PrefixBreak, ...] = ()
-    """Those that did not extend the one before, a few hundred at most (CX-8)."""
+    """Requests that did not extend the one before, at most a few hundred (CX-8)."""
     memory_steps: tuple[MemoryStep, ...] = ()
     memory_given: tuple[MemoryGiven, ...] = ()
     kinds: dict[str, int]
@@ -131,7 +135,7 @@ class SessionRecord(Struct, frozen=True, kw_only=True):
     commands: tuple[CommandUse, ...]
     troubles: tuple[Trouble, ...]
     notes: str
-    """The notes at the end, Markdown; empty when there are none."""
+    """The notes at the end, as Markdown; empty if there are none."""
     notes_path: str
     receipts: Receipts
     seconds: float

@@ -1,8 +1,8 @@
-"""The page that a replay leaves: one file, complete without a network and without a script. Pure.
+"""Render the HTML report of a replay: one file that needs neither network nor scripts. Pure.
 
-All text of the sessions is a stranger's. Every value that the templates print is made legible first (control characters and marks that
-turn the direction of text are written out) and then escaped, because the environment does both to all of them; the policy in the page's
-head refuses scripts and addresses for good measure.
+All session text is untrusted. The template environment passes every printed value through
+`make_legible` (control and bidi characters become visible) and then escapes it; the page's content
+security policy additionally forbids scripts and external addresses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from memorist.replay.record import ReplayRecord, SessionRecord
 
 
 class Share(Struct, frozen=True):
-    """One kind of content: its tokens, its share of all, and the length of its bar in percent of the longest."""
+    """One kind of content: its tokens, its share of the total, and its bar length in percent of the
+    longest bar.
+    """
 
     kind: str
     tokens: int
@@ -39,17 +41,17 @@ class SessionPage(Struct, frozen=True, kw_only=True):
     charts: tuple[Markup, Markup]
     """Wide and narrow."""
     notes: str
-    """HTML, made of escaped text."""
+    """HTML made from escaped text."""
 
 
 def report(record: ReplayRecord, start_tokens: int = START_TOKENS) -> str:
-    """The page as HTML. `start_tokens` is the size of context at which notes begin, drawn as a line."""
+    """Render the page. `start_tokens` is the context size at which notes begin, drawn as a line."""
     pages = [_page(session, f"s{number}", start_tokens) for number, session in enumerate(record.sessions, 1)]
     return _template().render(record=record, pages=pages, start_tokens=start_tokens, receipts=tables.all_receipts(record.sessions))
 
 
 def shares(kinds: dict[str, int]) -> tuple[Share, ...]:
-    """The kinds that hold anything, largest first."""
+    """The non-empty kinds of content, largest first."""
     total, longest = sum(kinds.values()), max(kinds.values(), default=0)
     ordered = sorted(((kind, tokens) for kind, tokens in kinds.items() if tokens > 0), key=lambda item: (-item[1], item[0]))
     return tuple(Share(kind, tokens, percent(tokens, total), 100 * tokens / longest) for kind, tokens in ordered)

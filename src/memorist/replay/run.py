@@ -1,7 +1,7 @@
-"""Run recorded sessions through the engine, and write what came of it.
+"""Replay recorded sessions through the engine, and write the results.
 
-Each session is built in a folder whose name begins with a dot and is put in its place in one step when it is whole, so that a killed run leaves
-nothing half-written; the next run removes what the killed one left.
+Each session is built in a hidden folder that is renamed when it is complete, so that a killed run
+leaves nothing half-written; the next run removes its remains.
 """
 
 from __future__ import annotations
@@ -34,20 +34,22 @@ from memorist.store.lines import LineFile
 
 PARTIAL = ".partial-"
 ENGINE = "engine"
-"""Folder below `out` that stands for the home folder of a live engine."""
+"""Folder below `out` that serves as the home of the engine."""
 
 Progress = Callable[[Path, int], None]
-"""Is told the file and the number of the line that is being read, now and then."""
+"""Called now and then with the file and the number of the line being read."""
 
 
 class ReplayOptions(Struct, frozen=True, kw_only=True):
-    """How to replay."""
+    """Options of a replay."""
 
     out: Path
     settings: Settings
     model: Model | str | None = None
     window: int | None = None
-    """The model's context window in tokens, where the file does not name it or another is to be assumed."""
+    """The model's context window in tokens, if the file does not name it or another is to be
+    assumed.
+    """
     progress: Progress | None = None
 
 
@@ -59,7 +61,7 @@ class Unread(Struct, frozen=True):
 
 
 class Replayed(Struct, frozen=True):
-    """What a replay did."""
+    """The result of a replay."""
 
     record: ReplayRecord
     unread: tuple[Unread, ...]
@@ -67,11 +69,15 @@ class Replayed(Struct, frozen=True):
 
 
 async def replay(paths: list[Path], options: ReplayOptions) -> Replayed:
-    """Replay the files one after another. A file that holds no session is reported and passed over. Raises StoreError when `out` cannot be written."""
+    """Replay files one after another.
+
+    A file that is not a session is reported and skipped. Raises StoreError when `out` cannot be
+    written.
+    """
     make_folders(options.out)
     _clear(options.out)
     sessions, unread, names = [], [], set[str]()
-    files = HeldFiles(DiskFiles(durable=False))  # each session is built aside, and made again if the machine stops
+    files = HeldFiles(DiskFiles(durable=False))  # no fsync: an interrupted session is simply replayed again
     async with Memorist(model=options.model, home=_engine_home(options.out), settings=options.settings, files=files) as engine:
         for path in paths:
             name = _name(path, names)
@@ -104,14 +110,16 @@ def _name(path: Path, taken: set[str]) -> str:
 
 
 def _engine_home(out: Path) -> Path:
-    """Where the replay's own memories and records go. Each replay begins without any: it shows what these sessions alone would have left."""
+    """An empty home for the engine, so that a replay shows what these sessions alone would have
+    left.
+    """
     home = out / ENGINE
     shutil.rmtree(home, ignore_errors=True)
     return home
 
 
 def _clear(out: Path) -> None:
-    """Remove what killed runs left; put back a session that was just being replaced."""
+    """Remove what killed runs left; restore a session that was being replaced."""
     for left in out.glob(f"{PARTIAL}*"):
         shutil.rmtree(left, ignore_errors=True)
     for left in out.glob(".old-*"):
@@ -172,14 +180,16 @@ async def _replay_one(engine: Memorist, files: HeldFiles, path: Path, name: str,
 
 
 def _limits(head: Head, options: ReplayOptions) -> Thresholds:
-    """When memorist compacts: the window that was asked for, that the file names, or that the price table has for the model."""
+    """The compaction thresholds, for the window that was requested, that the file names, or that
+    the price table lists.
+    """
     limits = limits_of({"model": head.model}, options.settings)
     window = options.window or head.window
     return limits if window is None else thresholds(window, DEFAULT_OUTPUT, options.settings.compaction)
 
 
 async def _final_notes(session: Playback) -> str:
-    """The notes as of the end of the recording, so that the last words are in them."""
+    """The notes at the end of the recording, which include its last messages."""
     try:
         return await session.summarise()
     except NothingToDo:
@@ -187,7 +197,11 @@ async def _final_notes(session: Playback) -> str:
 
 
 def _put(partial: Path, place: Path) -> None:
-    """Put a finished folder in its place. Where one stands there, it makes room first; a kill in between is mended by the next run."""
+    """Move a finished folder into its final location.
+
+    An existing folder is renamed first; if the process is killed in between, the next run repairs
+    that.
+    """
     old = place.with_name(f".old-{place.name}")
     try:
         if place.exists():

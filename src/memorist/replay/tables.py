@@ -1,4 +1,4 @@
-"""What the report says about a session, as rows of text for its tables. Pure; the template escapes."""
+"""The report's facts about a session as rows of text. Pure; the template escapes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from memorist.replay.record import Receipts, SessionRecord, Update
 from memorist.session_memory.sections import STRUCTURAL_MARK
 
 LONGEST = 400
-"""Characters of one cell."""
+"""Most characters of one cell."""
 
 FORMATS = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "memorist"}
 
 
 class Column(Struct, frozen=True):
-    """A column: its heading, and what its cells hold."""
+    """A column: its heading and the kind of its cells."""
 
     heading: str
     kind: Literal["text", "code", "number"] = "text"
 
 
 class Table(Struct, frozen=True):
-    """Rows of text under their columns. `rest` names the rows that a long table hides: `more commands`."""
+    """Rows of text under columns.
+
+    `rest` labels the rows that a long table hides: `more commands`.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -36,14 +39,14 @@ class Table(Struct, frozen=True):
 
 
 class Named(Struct, frozen=True):
-    """A value and what it is."""
+    """A value and its label."""
 
     name: str
     value: str
 
 
 def title(session: SessionRecord) -> str:
-    """The title that the notes give, else the file's own, else the session's id or the file's name."""
+    """The title in the notes, else the file's own, else the session's id or the file's name."""
     for section in outline(session.notes).sections:
         if section.title.lower() == "session title":
             lines = (line.strip() for line in section.body.splitlines())
@@ -58,7 +61,7 @@ def _hint(line: str) -> bool:
 
 
 def facts(session: SessionRecord) -> tuple[Named, ...]:
-    """Where the session comes from; what the file does not say is left out."""
+    """The session's origin; what the file does not say is left out."""
     head = session.head
     window = f"{compact(head.window)} tokens" if head.window else ""
     every = (
@@ -74,7 +77,7 @@ def facts(session: SessionRecord) -> tuple[Named, ...]:
 
 
 def file_and_format(session: SessionRecord) -> str:
-    """The file's name and what wrote it."""
+    """The file's name and the client that wrote it."""
     return f"{short(last_part(session.source), 160)} · {FORMATS.get(session.head.format, session.head.format)}"
 
 
@@ -85,7 +88,7 @@ def notes_tokens(session: SessionRecord) -> int:
 
 
 def numbers(session: SessionRecord) -> tuple[Named, ...]:
-    """The key numbers."""
+    """The key numbers of a session."""
     return (
         Named("messages", whole(session.messages)),
         Named("turns", whole(session.turns)),
@@ -99,7 +102,7 @@ def numbers(session: SessionRecord) -> tuple[Named, ...]:
 
 
 def totals(sessions: Sequence[SessionRecord]) -> tuple[Named, ...]:
-    """The numbers of all sessions together."""
+    """The key numbers of all sessions together."""
     return (
         Named("sessions", whole(len(sessions))),
         Named("messages", whole(sum(session.messages for session in sessions))),
@@ -113,7 +116,7 @@ def totals(sessions: Sequence[SessionRecord]) -> tuple[Named, ...]:
 
 
 def all_receipts(sessions: Sequence[SessionRecord]) -> Receipts:
-    """The background work of all sessions; its cost is known when each one's is."""
+    """The background work of all sessions; the cost is known if that of each one is."""
     total = Receipts()
     for each in (session.receipts for session in sessions):
         cost = None if total.cost_usd is None or each.cost_usd is None else total.cost_usd + each.cost_usd
@@ -122,7 +125,7 @@ def all_receipts(sessions: Sequence[SessionRecord]) -> Receipts:
 
 
 def work(receipts: Receipts) -> str:
-    """What the background work cost, in one line."""
+    """The cost of background work in one line."""
     if receipts.requests == 0:
         return f"0 requests, {dollars(receipts.cost_usd)}: no model was used"
     usage = receipts.usage
@@ -134,7 +137,7 @@ def work(receipts: Receipts) -> str:
 
 
 def updates(session: SessionRecord) -> Table:
-    """Each update, and the one at the end of the recording."""
+    """Each update of the notes, including the final one."""
     rows: list[tuple[str, ...]] = [(str(number), *_update(update)) for number, update in enumerate(session.updates, 1)]
     if session.final:
         rows.append(("end", *_update(session.final)))
@@ -159,7 +162,7 @@ def _update(update: Update) -> tuple[str, ...]:
 
 
 def compactions(session: SessionRecord) -> Table:
-    """Each compaction, the recorded agent's and memorist's."""
+    """Each compaction, by the recorded agent or by memorist."""
     columns = (
         Column("Compaction"),
         Column("By"),
@@ -185,7 +188,7 @@ def compactions(session: SessionRecord) -> Table:
 
 
 def memory_steps(session: SessionRecord) -> Table:
-    """What the session wrote to memory, what waits, and what was refused."""
+    """What the session wrote to memory, what waits in the inbox, and what was refused."""
     columns = (Column("After message", "number"), Column("What"), Column("Memory", "code"), Column("Why"))
     rows = [
         (whole(step.index), step.what, short(", ".join(step.paths), LONGEST), short(step.why, LONGEST)) for step in session.memory_steps
@@ -194,7 +197,7 @@ def memory_steps(session: SessionRecord) -> Table:
 
 
 def memory_given(session: SessionRecord) -> Table:
-    """What a live session would have been shown."""
+    """What recall would have shown a live session."""
     columns = (Column("At message", "number"), Column("Shown"))
     return Table(columns, tuple((whole(given.index), given.text) for given in session.memory_given), "more")
 
@@ -214,7 +217,7 @@ def commands(session: SessionRecord) -> Table:
 
 
 def troubles(session: SessionRecord) -> Table:
-    """What failed, and what mended it."""
+    """What failed, and what fixed it."""
     columns = (Column("What failed", "code"), Column("How"), Column("What mended it"))
     rows = tuple(
         (short(each.what, LONGEST), short(each.error, LONGEST), short(each.mended, LONGEST) or "nothing that the record shows")
@@ -224,7 +227,7 @@ def troubles(session: SessionRecord) -> Table:
 
 
 def lines(entries: Sequence[Skip | Mend]) -> Table:
-    """Lines of the file that were left out or repaired, and why."""
+    """Lines of the file that were skipped or repaired, and why."""
     rows = tuple((whole(entry.line), short(entry.why, LONGEST)) for entry in entries)
     return Table((Column("Line", "number"), Column("Why")), rows, "more lines")
 

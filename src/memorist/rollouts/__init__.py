@@ -1,1 +1,3 @@
-"""Every past session becomes memory, in two stages: each finished session is extracted, and what was extracted is consolidated into files."""
+"""Turn past sessions into memory in two stages: each finished session is extracted, then the
+extracts are consolidated into files.
+"""

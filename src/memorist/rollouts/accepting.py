@@ -1,7 +1,8 @@
-"""What of a model's consolidation may stand: it words, joins and orders what the sessions prove; it neither adds claims nor loses any (RO-5, SF-2). Pure.
+"""Decide what of a model's consolidation may stand. Pure (RO-5, SF-2).
 
-What it left out although its sessions are there is put back. What it may never do makes the whole of its work void: the structural consolidation then
-serves, with the reason.
+The model may word, join and order what the sessions prove; it may neither add claims nor lose any.
+Claims it left out although their sessions are present are restored. A forbidden change rejects its
+whole work: the structural consolidation is then used, with the reason.
 """
 
 from __future__ import annotations
@@ -25,36 +26,46 @@ from memorist.safety.orders import signs_of_orders
 from memorist.safety.secrets import redact
 
 LOSS = 0.5
-"""Share of the claims that a model may have left out; with more its work is void. Ours: to join near duplicates is its task, to empty the file is not."""
+"""Share of the claims that a model may leave out before its work is rejected.
+
+Our choice: joining near duplicates is its task, emptying the file is not.
+"""
 _FEW = 4
-"""Claims so few that any share may be left out, and is put back."""
+"""So few claims that any share may be left out, and is restored."""
 GROWTH = 20_000
-"""Bytes that a file may have more than twice the draft's: a summary grows by words, not by floods."""
+"""Bytes by which a file may exceed twice the draft's size: a summary grows by words, not by floods.
+"""
 _RELATED = 0.3
-"""Share of words in common, with a session in common, by which a claim counts as worded anew. Lower than `said_same.ALIKE`, since a loss is put back."""
+"""Share of common words, given a common session, above which a claim counts as reworded.
+
+Lower than `said_same.ALIKE`, since a loss is restored.
+"""
 _LINE = 2_000
 
 
 class Void(Struct, frozen=True):
-    """The model's work does not stand."""
+    """The model's work is rejected."""
 
     why: str
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """The files as they are to be."""
+    """The files as they are to be written."""
 
     files: Files
     put_back: int = 0
     """Claims that the model had left out."""
     unsupported: int = 0
-    """Claims of the model without a session; they were taken out."""
+    """Claims of the model without a session; they were removed."""
     ignored: tuple[str, ...] = ()
     """Other files that it wrote."""
 
 
 def accept(draft: Files, made: Mapping[str, bytes | None]) -> Accepted | Void:
-    """Judge what a model made of the draft; `made` holds the files that it changed, by path in the folder, None for one that it took away."""
+    """Judge what a model made of the draft.
+
+    `model_files` holds the files it changed, by path in the folder; None for one it deleted.
+    """
     ignored = tuple(sorted(path for path in made if path not in (HANDBOOK, SUMMARY)))
     texts: dict[str, str] = {}
     for path, data in made.items():
@@ -75,7 +86,7 @@ def accept(draft: Files, made: Mapping[str, bytes | None]) -> Accepted | Void:
 
 
 def _read(path: str, data: bytes | None) -> tuple[str, str]:
-    """A file's text, and why it cannot stand at all."""
+    """Return a file's text, and why it is unacceptable as a whole."""
     if data is None or not data.strip():
         return "", f"it left {path} empty"
     try:
@@ -89,13 +100,13 @@ def _read(path: str, data: bytes | None) -> tuple[str, str]:
 
 
 def too_large(path: str, before: bytes | None, after: bytes | None) -> str:
-    """Why a file is too large to be looked at, in one sentence; empty when it is not."""
+    """Return why a file is too large to be examined, in one sentence; empty if it is not."""
     most = 2 * len(before or b"") + GROWTH
     return f"{path} has {len(after or b''):,} bytes, more than a consolidation can come to ({most:,})" if len(after or b"") > most else ""
 
 
 def _summary(draft: Summary, text: str) -> Summary | Void:
-    """The draft with the model's profile and its wording of topics."""
+    """Return the draft with the model's profile and its wording of topics."""
     if not text:
         return draft
     problem = invalid(text)
@@ -117,7 +128,7 @@ def _ordering(text: str) -> bool:
 
 
 class _Merging:
-    """The model's handbook held against the draft, group by group."""
+    """Compares the model's handbook with the draft, group by group."""
 
     def __init__(self, draft: Handbook) -> None:
         self._draft = draft
@@ -126,7 +137,7 @@ class _Merging:
         self.void = ""
 
     def merged(self, made: Handbook) -> Handbook:
-        """The handbook as it may stand; `void` says why none of it may."""
+        """Return the acceptable handbook; `rejection` says why none of it is acceptable."""
         titles = [group.title for group in made.groups]
         drafted = {group.title: group for group in self._draft.groups}
         strange = next((title for title in titles if title not in drafted), None)
@@ -160,7 +171,7 @@ class _Merging:
         return replace(draft, scope=" ".join(scope.split())[:_LINE], works=worded, raw="", **kept)
 
     def _work(self, draft: Work, made: Work | None) -> Work:
-        """A task in the model's words; its sessions and outcome are what they are."""
+        """Return a task in the model's words, with its true sessions and outcome."""
         if made is None or not made.title.strip() or len(made.title) > 300:
             return draft
         if made.title != draft.title and _ordering(made.title):
@@ -181,7 +192,9 @@ class _Merging:
         return list(found.values())
 
     def _claim(self, entry: Entry, known: Entry | None, draft: Group, everything: Sequence[Entry]) -> Entry | None:
-        """One claim of the model with the proof that the sessions give it; None for one that has none."""
+        """Return one claim of the model with the proof that the sessions give it; None if it has
+        none.
+        """
         if known is not None and known.by != "sessions":
             return known
         if known is not None:
@@ -205,7 +218,9 @@ def _same(draft: Group, made: Group) -> bool:
 
 
 def _covered(entry: Entry, made: Sequence[Entry]) -> bool:
-    """Whether a claim of the draft is among the model's: in its own words, or worded anew on the same sessions."""
+    """Tell whether a claim of the draft is among the model's: in its own words, or reworded on the
+    same sessions.
+    """
     key = key_of(entry.text)
     same = [each for each in made if key_of(each.text) == key]
     if same or entry.by != "sessions":

@@ -1,6 +1,8 @@
-"""What stage one gave, as files for people, agents and stage two: one summary for each session, and all raw memories in one (RO-6). Pure.
+"""Stage one's results as files for users, agents and stage two: one summary per session, and all
+raw memories in one file (RO-6). Pure.
 
-Names and headers: codex.md section 1.4. Everything can be read back, so that a lost database can be made again from the folder.
+Names and headers: codex.md section 1.4. Everything can be parsed back, so that a lost database can
+be rebuilt from the folder.
 """
 
 from __future__ import annotations
@@ -37,12 +39,14 @@ _STEM = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9A-Za-z]{4}(?:-([a-z0-9_]
 
 
 def moment(seconds: int) -> str:
-    """A time in seconds since the epoch as RFC 3339, UTC; one outside the calendar becomes the calendar's end."""
+    """Format a time in seconds since the epoch as RFC 3339 UTC; a time outside the calendar becomes
+    the calendar's end.
+    """
     return _at(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_moment(text: str) -> int:
-    """The reverse; 0 for a text that is no time."""
+    """Parse such a time; 0 for any other text."""
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -55,9 +59,11 @@ def _at(seconds: int) -> datetime:
 
 
 def stem(extracted: Extracted) -> str:
-    """The name of a session's summary without `.md`: when it began, four signs of its id, and a slug.
+    """Return the name of a session's summary without `.md`: its start, four characters of its id,
+    and a slug.
 
-    The time is that of a version 7 UUID where the id is one, else that of the session's newest message.
+    The time is that of a version 7 UUID if the id is one, otherwise that of the session's newest
+    message.
     """
     known = _uuid(extracted.thread)
     # The first 48 bits of a version 7 UUID are milliseconds since the epoch.
@@ -74,7 +80,9 @@ def _uuid(text: str) -> uuid.UUID | None:
 
 
 def short_mark(thread: str) -> str:
-    """Four signs for a session: the low 32 bits of a UUID, or of a rolling hash of other ids, in base 62."""
+    """Return four characters for a session: the low 32 bits of a UUID, or of a rolling hash of
+    other ids, in base 62.
+    """
     known = _uuid(thread)
     number = 0 if known is None else known.int & 0xFFFFFFFF
     for byte in () if known is not None else thread.encode("utf-8", "surrogatepass"):
@@ -88,7 +96,10 @@ def short_mark(thread: str) -> str:
 
 
 def paths(rows: Iterable[Extracted]) -> dict[str, str]:
-    """Path of each session's summary, by the session's id. Names that a file system could take for the same get a number."""
+    """Return the path of each session's summary by session id.
+
+    Names that a file system could confuse are numbered.
+    """
     taken: set[str] = set()
     found = {}
     for row in sorted(rows, key=lambda row: row.thread):
@@ -103,7 +114,7 @@ def paths(rows: Iterable[Extracted]) -> dict[str, str]:
 
 
 def artefacts(rows: Sequence[Extracted], *, raw: bool = True) -> dict[str, bytes]:
-    """The files of these sessions by path; without `raw_memories.md` in the lean form."""
+    """Build the files of these sessions by path; the lean form has no `raw_memories.md`."""
     named = paths(rows)
     ordered = sorted((row for row in rows if not row.empty), key=lambda row: row.thread)
     files = {named[row.thread]: _bytes(summary_file(row)) for row in ordered}
@@ -113,7 +124,7 @@ def artefacts(rows: Sequence[Extracted], *, raw: bool = True) -> dict[str, bytes
 
 
 def summary_file(row: Extracted) -> str:
-    """A session's summary with its header."""
+    """Render a session's summary with its header."""
     head = {
         "thread_id": row.thread,
         "updated_at": moment(row.updated),
@@ -131,7 +142,9 @@ def summary_file(row: Extracted) -> str:
 
 
 def raw_memories(rows: Sequence[Extracted], named: Mapping[str, str]) -> str:
-    """All raw memories. Ordered by id on purpose: a change of rank makes no difference in the file."""
+    """Render all raw memories. Ordered by id on purpose: a change of rank does not change
+    the file.
+    """
     parts = [_TITLE, ""]
     held = [row for row in sorted(rows, key=lambda row: row.thread) if row.raw_memory.strip()]
     parts.append(_INTRO if held else _NONE)
@@ -148,7 +161,9 @@ def raw_memories(rows: Sequence[Extracted], named: Mapping[str, str]) -> str:
 
 
 def read_summary(path: str, data: bytes) -> Extracted | None:
-    """A session as its summary file tells it, without its raw memory; None where the header names no session."""
+    """Parse a session from its summary file, without its raw memory; None if the header names no
+    session.
+    """
     head, _, body = _decoded(data).partition("\n\n")
     facts = _facts(head.split("\n"))
     thread = facts.get("thread_id", "")
@@ -171,7 +186,7 @@ def read_summary(path: str, data: bytes) -> Extracted | None:
 
 
 def read_raw(data: bytes) -> dict[str, Extracted]:
-    """The raw memories of `raw_memories.md` by session."""
+    """Parse the raw memories of `raw_memories.md`, by session."""
     found: dict[str, Extracted] = {}
     thread, lines = "", []
     for line in [*_decoded(data).split("\n"), "## Thread `end`"]:
@@ -191,7 +206,9 @@ def read_raw(data: bytes) -> dict[str, Extracted]:
 
 
 def read_back(files: Mapping[str, bytes]) -> tuple[Extracted, ...]:
-    """What stage one had given, as far as the files tell it, in ascending order of the sessions' ids."""
+    """Parse stage one's results as far as the files hold them, in ascending order of
+    session ids.
+    """
     raw = read_raw(files.get(RAW, b""))
     summaries = (read_summary(path, data) for path, data in sorted(files.items()) if path.startswith(SUMMARIES) and path.endswith(".md"))
     found = dict(raw)
@@ -208,7 +225,7 @@ def _facts(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _value(text: str) -> str:
-    """A value on one line that reads back equal: plain, or as a JSON string."""
+    """Format a value as one line that parses back equal: plain, or as a JSON string."""
     plain = text.encode("utf-8", "replace").decode()
     if not plain or (_PLAIN.fullmatch(plain) and plain == plain.strip()):
         return plain
@@ -225,7 +242,7 @@ def _read_value(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """An id that cannot end its back-ticks."""
+    """Quote an id so that it cannot end its backticks."""
     plain = text.encode("utf-8", "replace").decode()
     if "`" not in plain and _value(plain) == plain:
         return plain

@@ -1,4 +1,6 @@
-"""The block in which a model names the memories that it used: taken out of a stream of text, and read (RO-8; codex.md section 1.10). Pure."""
+"""The block in which a model cites the memories it used: removed from a stream of text, and parsed
+(RO-8; codex.md section 1.10). Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from memorist.core.later import late_pattern
 
 OPENING = "<oai-mem-citation>"
 CLOSING = "</oai-mem-citation>"
-"""Codex's names: models that were trained on them write them, and Codex takes the block out by itself."""
+"""Codex's names: models trained on them write them, and Codex removes the block by itself."""
 MOST = 65_536
-"""Characters of blocks that are kept; a longer one is hidden all the same."""
+"""Characters of blocks that are kept; a longer block is still hidden."""
 IDS = 256
-"""Sessions of one citation at most: no more are consolidated."""
+"""Upper bound of sessions per citation: no more are consolidated."""
 
 _ID_LENGTH = 200
 _PART = "(?s)<{name}>(.*?)(?:</{name}>|\\Z)"
@@ -23,7 +25,7 @@ _IDS = tuple(late_pattern(_PART.format(name=name)) for name in ("rollout_ids", "
 
 
 class Citation(Struct, frozen=True):
-    """Lines of a memory file that were used; the lines are counted from 1, both ends included."""
+    """Cited lines of a memory file, counted from 1, both ends included."""
 
     path: str
     first: int
@@ -32,20 +34,25 @@ class Citation(Struct, frozen=True):
 
 
 class Cited(Struct, frozen=True):
-    """What a reply says it used, the most important first."""
+    """What a reply says it used, most important first."""
 
     entries: tuple[Citation, ...] = ()
     threads: tuple[str, ...] = ()
-    """Ids of sessions, each once."""
+    """Session ids without duplicates."""
 
     def used(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
-        """Ids of the sessions that count as used once: those that are named, and those whose summary is; `summaries` gives the session of each path."""
+        """Return ids of the sessions that count as used once: those named, and those whose summary
+        is cited; `summaries` maps paths to sessions.
+        """
         found = (summaries[entry.path] for entry in self.entries if entry.path in summaries)
         return tuple(dict.fromkeys((*self.threads, *found)))
 
 
 class CitationStream:
-    """Hides the block in text that comes in pieces. Wherever the text is parted, what is shown and what is read are the same."""
+    """Hides the citation block in streamed text.
+
+    The result does not depend on how the text is chunked.
+    """
 
     def __init__(self) -> None:
         self._held = ""
@@ -55,7 +62,7 @@ class CitationStream:
         self._size = 0
 
     def feed(self, text: str) -> str:
-        """Take the next piece; gives what may be shown now."""
+        """Take the next chunk; return what may be shown now."""
         self._held += text
         shown: list[str] = []
         while True:
@@ -74,7 +81,7 @@ class CitationStream:
             return "".join(shown)
 
     def finish(self) -> str:
-        """The text has ended; gives the rest that is to be shown. A block that was not closed ends here."""
+        """End the text; return what is left to show. An unclosed block ends here."""
         shown: list[str] = []
         self._take(self._held, shown)
         self._held = ""
@@ -82,7 +89,7 @@ class CitationStream:
 
     @property
     def cited(self) -> Cited:
-        """What was read so far."""
+        """The citations read so far."""
         return read_block("".join(self._body))
 
     def _take(self, text: str, shown: list[str]) -> None:
@@ -98,19 +105,19 @@ class CitationStream:
 
 
 def _overlap(text: str, tag: str) -> int:
-    """Length of the longest end of a text with which the tag begins."""
+    """Return the length of the longest suffix of a text with which the tag begins."""
     return next((size for size in range(min(len(text), len(tag) - 1), 0, -1) if text.endswith(tag[:size])), 0)
 
 
 def without_citations(text: str) -> tuple[str, Cited]:
-    """A whole text without its block, and what the block says."""
+    """Return a whole text without its block, and the block's content."""
     stream = CitationStream()
     shown = stream.feed(text) + stream.finish()
     return shown, stream.cited
 
 
 def read_block(text: str) -> Cited:
-    """What stands in a block. Lines that do not fit are passed over."""
+    """Parse the content of a block. Malformed lines are skipped."""
     lines = [line.strip() for part in _ENTRIES.findall(text) for line in part.split("\n")]
     entries = tuple(filter(None, map(_entry, filter(None, lines))))
     ids = (word for pattern in _IDS for part in pattern.findall(text) for word in part.split())

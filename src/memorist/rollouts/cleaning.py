@@ -1,4 +1,6 @@
-"""What stage one keeps, without secrets, scaffold, and orders that nobody of the session's persons gave (SF-1 to SF-3). Pure."""
+"""Remove secrets, scaffold and orders not given by the session's users from what stage one keeps
+(SF-1 to SF-3). Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from memorist.safety.secrets import redact
 
 
 def cleaned(memory: RawMemory) -> RawMemory:
-    """The same without secrets and scaffold, and without entries of tools and agents that try to give orders (SF-1 to SF-3)."""
+    """Return the memory without secrets and scaffold, and without entries in which tools or agents
+    try to give orders (SF-1 to SF-3).
+    """
     tasks = []
     for task in memory.tasks:
         lists = {field: tuple(bullet for each in getattr(task, field) if (bullet := _clean_bullet(each)) is not None) for field in SECTIONS}
@@ -33,7 +37,7 @@ def cleaned(memory: RawMemory) -> RawMemory:
 
 
 def cleaned_line(text: str) -> str:
-    """One line without secrets and scaffold."""
+    """Return one line without secrets and scaffold."""
     return redact(neutralise(line(text, 2 * MAX_ENTRY))).text
 
 

@@ -1,4 +1,6 @@
-"""The summary made from the handbook: preferences and tips as they stand there, a line for each task, by place and day (RO-6). Pure."""
+"""Compose the summary from the handbook: preferences and tips as they stand, one line per task, by
+place and day (RO-6). Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,22 @@ from memorist.rollouts.overview import Part, Summary, Topic
 from memorist.rollouts.raw_memory import REPORTED
 
 RECENT_DAYS = 3
-"""Days on which something was worked on that count as recent (codex.md section 1.8)."""
+"""Working days that count as recent (codex.md section 1.8)."""
 TIPS = 12
-"""Tips of one place, from what is known and what failed. Ours."""
+"""Tips of one place, from knowledge and failures. Our choice."""
 TIP = 240
-"""Characters of a tip; what is longer is looked up in the handbook."""
+"""Longest tip in characters; longer ones are looked up in the handbook."""
 RAN = "Ran: "
-"""How an entry begins that tells of a command of no known use: a session that wants it looks it up."""
+"""Prefix of an entry about a command of unknown use: a session that wants it looks it up."""
 _LEARNT = 200
 _KEYWORDS = 6
 
 
 def compose(handbook: Handbook, present: Summary, touched: Collection[str]) -> Summary:
-    """The summary of a handbook. Topics of groups that were not touched stay as they were worded, and so do the profile and unknown sections."""
+    """Compose the summary of a handbook.
+
+    Topics of untouched groups keep their wording, and so do the profile and unknown sections.
+    """
     shown = [group for group in handbook.groups if group.title != SOMEWHERE]
     works = [(group, work) for group in handbook.groups for work in group.works if _told(handbook, group, work)]
     days = sorted({_day(work) for _, work in works} - {""}, reverse=True)[:RECENT_DAYS]
@@ -45,7 +50,7 @@ def _negative(day: str) -> int:
 
 
 def _told(handbook: Handbook, group: Group, work: Work) -> bool:
-    """Everywhere's tasks stand in the groups of their projects too, and are told there."""
+    """Tasks of "everywhere" are listed under their projects' groups when they stand there too."""
     others = (other for other in handbook.groups if other.title != EVERYWHERE)
     return bool(work.sources) and (
         group.title != EVERYWHERE or not any(source.thread in other.threads for other in others for source in work.sources)
@@ -61,7 +66,9 @@ def _part(title: str, entries: tuple[Entry, ...]) -> Part:
 
 
 def _tips(group: Group) -> Iterator[Entry]:
-    """What is known and what failed, by turns, each as useful as the other; not what an agent said of its own work."""
+    """Yield knowledge and failures alternately, most useful first; not what an agent said of its
+    own work.
+    """
     own = [entry for name in LISTS[1:] for entry in group.entries(name) if entry.by != "sessions"]
     yield from own
     rest = [[entry for entry in group.entries(name) if _is_tip(entry)] for name in LISTS[1:]]
@@ -84,12 +91,14 @@ def _topic(group: Group, work: Work, days: list[str], known: dict[tuple[str, str
 
 
 def topic_key(place: str, text: str) -> tuple[str, str]:
-    """What a topic is known by, however the rest of it is worded: its place and its name before the keywords."""
+    """Return a topic's identity, however the rest is worded: its place, and its name before the
+    keywords.
+    """
     return place, text.split("\n", 1)[0].split(": ", 1)[0].strip()
 
 
 def _text(group: Group, work: Work) -> str:
-    """One topic: its name and keywords, what came of it, and the first thing it taught."""
+    """Render one topic: its name and keywords, its outcome, and the first thing it taught."""
     taught = [entry for name in LISTS[1:] for entry in group.entries(name) if work in tasks_of(entry, group.works)]
     title = work.title.replace(": ", " – ")
     lines = [f"{title}: {', '.join(work.keywords[:_KEYWORDS])}" if work.keywords else f"{title}:"]

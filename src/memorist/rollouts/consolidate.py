@@ -1,4 +1,7 @@
-"""The handbook kept up without a model: what is new goes in, what lost its sessions goes out, all else stays byte for byte (RO-5). Pure."""
+"""Update the handbook without a model (RO-5). Pure.
+
+New claims go in, claims that lost their sessions go out, everything else stays byte for byte.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,20 @@ class Report(Struct, frozen=True, kw_only=True):
     """What a consolidation did, in numbers."""
 
     sessions: int = 0
-    """Sessions that were new or changed."""
+    """New or changed sessions."""
     gone: int = 0
-    """Sessions that are no longer among the selected ones."""
+    """Sessions that are no longer selected."""
     forgotten: int = 0
     """Claims that rested on such sessions only."""
     superseded: int = 0
-    """Claims whose place a newer one took."""
+    """Claims replaced by newer ones."""
     left_out: int = 0
-    """Claims for which there was no room."""
+    """Claims left out for lack of space."""
     withheld: int = 0
     """Claims that read like orders planted for an agent."""
 
     def told(self) -> str:
-        """In words, of what is not nothing."""
+        """Describe the counts that are not zero."""
         words = {
             "sessions": "sessions new or changed", "gone": "sessions gone", "forgotten": "claims forgotten with them",
             "superseded": "claims superseded", "left_out": "claims left out for want of room", "withheld": "claims withheld as planted orders",
@@ -50,28 +53,30 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Noted(Struct, frozen=True):
-    """A note of the user, as an entry of a place."""
+    """A note of the user as an entry of a place."""
 
     place: str
     entry: Entry
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """What a consolidation is made from."""
+    """The input of a consolidation."""
 
     learnt: tuple[Learnt, ...]
     notes: tuple[Noted, ...] = ()
-    """All notes that stand; an entry of a note that does not stand any more goes."""
+    """All notes that exist; entries of other notes are removed."""
     dropped: Collection[str] = ()
-    """Fingerprints of what the user took out (`merging.entry_mark`, `session_mark`)."""
+    """Fingerprints of what the user removed (`merging.claim_fingerprint`,
+    `session_fingerprint`).
+    """
     changed: Collection[str] = ()
-    """Sessions of which stage one says something else than before, although they did not go on."""
+    """Sessions whose extract changed although the session did not continue."""
     today: str = ""
     """ISO 8601 date."""
 
 
 class Consolidated(Struct, frozen=True):
-    """The handbook, what was done, and the titles of the groups that were changed."""
+    """The handbook, what was done, and the titles of the changed groups."""
 
     handbook: Handbook
     report: Report
@@ -79,7 +84,7 @@ class Consolidated(Struct, frozen=True):
 
 
 def consolidate(present: Handbook, given: Given) -> Consolidated:
-    """The handbook for these sessions. The same input gives the same bytes; doing it again changes nothing."""
+    """Build the handbook for these sessions. Deterministic and idempotent."""
     alive = {each.thread: each.updated for each in given.learnt}
     uses = {each.thread: each.uses for each in given.learnt}
     titles = list(dict.fromkeys([group.title for group in present.groups] + _new_titles(given)))
@@ -116,7 +121,7 @@ def _line(report: Report, today: str) -> str:
 
 
 def _order(group: Group) -> tuple[bool, tuple[int, ...], str]:
-    """Everywhere first, then by the newest session."""
+    """Sort key: "everywhere" first, then by the newest session."""
     newest_first = tuple(-ord(sign) for sign in max(map(newest, group.works), default=""))
     return group.title != EVERYWHERE, newest_first or (0,), group.title
 
@@ -134,7 +139,9 @@ def _new_group(title: str) -> Group:
 
 
 def _joined_groups(groups: Sequence[Group]) -> Group | None:
-    """Groups of one title as one: somebody wrote a second. The one alone stays as it is."""
+    """Join groups of one title, as when the user wrote a second one. A single group stays
+    as it is.
+    """
     if len(groups) < 2:
         return groups[0] if groups else None
     first = groups[0]
@@ -151,7 +158,7 @@ def _refused(each: Learnt, title: str, given: Given) -> bool:
 
 
 def _fresh(each: Learnt, group: Group | None, given: Given) -> bool:
-    """Whether a session, in this version, is not yet in the group."""
+    """Tell whether a session, in this version, is not yet in the group."""
     sources = (source for work in group.works for source in work.sources) if group is not None else ()
     there = any((source.thread, source.updated) == (each.thread, each.updated) for source in sources)
     title = group.title if group is not None else next((done.place for done in each.works), "")
@@ -159,7 +166,7 @@ def _fresh(each: Learnt, group: Group | None, given: Given) -> bool:
 
 
 class _Change:
-    """What becomes of one group."""
+    """The update of one group."""
 
     def __init__(self, group: Group, given: Given, alive: Mapping[str, str]) -> None:
         self._group = group
@@ -178,7 +185,7 @@ class _Change:
         self.counts: dict[str, int] = {}
 
     def made(self, uses: Mapping[str, int]) -> Group:
-        """The group as it becomes."""
+        """Build the updated group."""
         works = self._works()
         survivors = {source.thread for work in self._group.works for source in work.sources} - self._stale
         # An entry that names no session of its own stands as long as any session of its group does.
@@ -215,7 +222,7 @@ class _Change:
         return tuple(work for work in works if work.sources or work.other)
 
     def _entries(self, name: List, numbers: Mapping[tuple[str, ...], int], *, loose: bool) -> tuple[Entry, ...]:
-        """One list: without what lost its sessions, with what is new."""
+        """Build one list: without entries that lost their sessions, with the new ones."""
         kept: dict[tuple[str, ...], Entry] = {}
         orphans: dict[tuple[str, ...], Entry] = {}
         for entry in self._group.entries(name):
@@ -248,7 +255,7 @@ class _Change:
 
 
 def _with(work: Work, done: Done) -> Work:
-    """A task with one more session, or a newer version of one."""
+    """Return a task with one more session, or a newer version of one."""
     sources = tuple(each for each in work.sources if each.thread != done.source.thread)
     later = done.source.updated >= newest(work)
     words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:KEYWORDS]

@@ -1,6 +1,7 @@
-"""A recorded session gathered task by task, in one light pass and bounded memory: what was asked, done, broken, mended, said for later. Pure.
+"""Build the task log of a recorded session in one pass and bounded memory: requests, actions,
+failures, fixes, preferences. Pure.
 
-What is done with it: `memorist.rollouts.structural`.
+`memorist.rollouts.structural` uses it.
 """
 
 from __future__ import annotations
@@ -31,19 +32,21 @@ from memorist.session_memory.sentences import shorten
 from memorist.session_memory.shell import commit_message
 
 MOST_TASKS = 40
-"""Tasks held; at twice the number those that say least go."""
+"""Tasks held; at twice the number the least informative ones are dropped."""
 MOST_FILES = 60
-"""Changed files held of a task."""
+"""Changed files held per task."""
 MOST_COMMANDS = 60
-"""Different commands held of a task."""
+"""Distinct commands held per task."""
 ASKED = 600
-"""Characters held of one message of the person."""
+"""Characters held of one user message."""
 
 JOINED = 4
-"""Messages of the person about the same, where the agent only talked in between; a further one begins a task of its own."""
+"""Consecutive user messages that join one task while the agent only replied in text; a further one
+begins a task of its own.
+"""
 _UNDONE = re.compile(r"--(?:abort|quit|dry-run)\b")
 _ECHOES = ("Sibling tool call errored", "Cancelled: parallel tool call")
-"""What a harness says of calls that never ran because another one failed."""
+"""What a client reports of calls that never ran because another one failed."""
 _LINK = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _MARKDOWN = re.compile(r"^[#>*\-\s]+|[*`]{1,3}|^\|.*$", re.MULTILINE)
 
@@ -54,12 +57,12 @@ class _Open(Struct, frozen=True):
 
 
 class Gathering:
-    """The tasks of a session, entry by entry."""
+    """Builds the tasks of a session, entry by entry."""
 
     def __init__(self) -> None:
         self.tasks: list[TaskNote] = []
         self.commands = CommandBook()
-        """Its turns are numbers of tasks."""
+        """Its turns are task numbers."""
         self.outside = False
         """Content from the web or from an MCP server came in (RO-9)."""
         self.spoke = False
@@ -70,11 +73,11 @@ class Gathering:
 
     @property
     def now(self) -> TaskNote:
-        """The task under way; one without a request where the session begins without."""
+        """The task under way; one without a request if the session begins without."""
         return self.tasks[-1] if self.tasks else self._begin()
 
     def add(self, entry: Entry) -> None:
-        """Take the next entry."""
+        """Process the next entry."""
         if not isinstance(entry, Message) or isinstance(entry, Boundary):
             return
         self.order += 1
@@ -103,7 +106,7 @@ class Gathering:
         return self.tasks[-1]
 
     def _shed(self) -> None:
-        """Let go of the tasks that say least; what the person said for later stays with the task after."""
+        """Drop the least informative tasks; their user preferences move to the task after."""
         newest = self.tasks[-MOST_TASKS // 2 :]
         kept = {id(each) for each in sorted(self.tasks[: -MOST_TASKS // 2], key=lambda each: -each.weight)[: MOST_TASKS // 2]}
         kept |= {id(each) for each in newest}
@@ -136,7 +139,7 @@ class Gathering:
             task.links.setdefault(link[:300].rstrip(".,;:"), message.line)
 
     def _heard(self, task: TaskNote, asked: Asked) -> None:
-        """The person spoke: note the words, and what they do to the task."""
+        """Record a user message and its effect on the task."""
         task.open_ending = False
         task.date = task.date or asked.date
         if task.asked and asked.text.startswith(task.asked[-1].text.removesuffix(" …")[:60]) and len(task.asked[-1].text) > 20:
@@ -187,7 +190,7 @@ class Gathering:
             self._changed(call.action.changes, outcome)
 
     def _told(self, action: Action, outcome: Outcome, message: Message) -> None:
-        """The person answered a question, or refused a call with words."""
+        """Record the user's answer to a question, or words that refused a call."""
         if outcome.rejected:
             self.now.complaint_order = self.order
             self.now.corrected.append(_bullet(f"The user refused {subject(action)}: “{shorten(outcome.said, 280)}”", message))
@@ -241,7 +244,10 @@ _ASIDE = re.compile(
 
 
 def _preference(wish: Said, message: Message) -> Bullet:
-    """What the person said for later, with its dates absolute. About the person, or said of all projects, it holds everywhere (RO-7)."""
+    """Build a preference from the user's statement, with absolute dates.
+
+    About the user, or about all projects, it holds everywhere (RO-7).
+    """
     everywhere = holds_everywhere(wish.quote)
     made = _bullet(absolute(wish.text, message.timestamp), message)
     return Bullet(text=made.text, proof="said", date=made.date, evidence=made.evidence, scope="global" if everywhere else None)

@@ -1,4 +1,6 @@
-"""What differs between two states of the folder, and as a text for a model (RO-5; codex.md section 1.8). Pure."""
+"""Compare two states of the folder, and render the difference for a model (RO-5; codex.md section
+1.8). Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,16 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 MOST = 4 * 1024 * 1024
-"""Bytes of the text at most (codex.md section 1.8)."""
+"""Upper bound of the text in bytes (codex.md section 1.8)."""
 _LINES = 20_000
-"""Lines of a file that are compared one by one; more are told by their number. Ours: comparing takes time in their square."""
+"""Lines of a file that are compared one by one; for more only their number is given.
+
+Our choice: comparing takes quadratic time.
+"""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """Paths that were added, changed and removed, each sorted."""
+    """Added, changed and removed paths, each sorted."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -25,12 +30,12 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def paths(self) -> frozenset[str]:
-        """All of them."""
+        """All paths."""
         return frozenset((*self.added, *self.changed, *self.removed))
 
 
 def compare(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Difference:
-    """What is different in `after`."""
+    """Return what is different in `after`."""
     both = before.keys() & after.keys()
     return Difference(
         added=tuple(sorted(after.keys() - before.keys())),
@@ -40,7 +45,9 @@ def compare(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Differen
 
 
 def difference_text(before: Mapping[str, bytes], after: Mapping[str, bytes], *, most: int = MOST) -> str:
-    """The difference as a list of paths and a unified diff, at most so many bytes of UTF-8; a last line says that it was cut."""
+    """Render the difference as a list of paths and a unified diff, in at most `max_bytes` of UTF-8;
+    a last line marks truncation.
+    """
     found = compare(before, after)
     rows = [*(("A", path) for path in found.added), *(("M", path) for path in found.changed), *(("D", path) for path in found.removed)]
     listed = [f"- {mark} {path}" for mark, path in sorted(rows, key=lambda row: row[1])] or ["- none"]

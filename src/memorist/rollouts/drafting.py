@@ -1,4 +1,6 @@
-"""The folder as structure alone makes it of the selected sessions, the user's own changes kept (RO-5, RO-6). Pure."""
+"""Draft the folder from the selected sessions by structure alone, keeping the user's own changes
+(RO-5, RO-6). Pure.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,16 @@ from memorist.store.thread import Extracted, Kept
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """What a draft is made from."""
+    """The input of a draft."""
 
     rows: tuple[Kept, ...]
     """The selected sessions."""
     present: Mapping[str, bytes]
-    """The folder as it stands."""
+    """The folder as it is."""
     base: Mapping[str, bytes]
-    """The folder as it was accepted last; nothing where it never was."""
+    """The folder as it was last accepted; empty if it never was."""
     dropped: frozenset[str] = frozenset()
-    """Fingerprints of what the user took out earlier."""
+    """Fingerprints of what the user removed earlier."""
     today: str = ""
     lean: bool = False
     lean_bytes: int = 10_000
@@ -45,19 +47,19 @@ class Draft(Struct, frozen=True, kw_only=True):
     """The folder as it is to be."""
 
     files: dict[str, bytes]
-    """Every file of it."""
+    """Every file of the folder."""
     values: Files
     touched: frozenset[str]
-    """Titles of the groups that changed."""
+    """Titles of the changed groups."""
     fresh: frozenset[str]
-    """Sessions that are new or changed."""
+    """New or changed sessions."""
     report: Report
     dropped: frozenset[str]
     remarks: tuple[str, ...] = ()
 
 
 def draft_of(given: Given) -> Draft:
-    """Make it. The same input gives the same bytes; what comes out, given back, changes nothing."""
+    """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in given.rows]
     named = paths(rows)
     made = artefacts(rows, raw=not given.lean)
@@ -96,20 +98,22 @@ def draft_of(given: Given) -> Draft:
 
 
 def _differs(row: Extracted, before: Extracted, *, lean: bool) -> bool:
-    """Whether stage one says something else of a session than what was accepted of it."""
+    """Tell whether stage one says something else about a session than what was accepted."""
     raw = lean or row.raw_memory.strip().replace("\r\n", "\n") == before.raw_memory
     return not raw or (row.updated, row.rollout_summary.strip().replace("\r\n", "\n")) != (before.updated, before.rollout_summary)
 
 
 def settled(given: Given) -> bool:
-    """Whether there is nothing to do: the folder is as it was accepted, its inputs are those of the sessions, and what is made of them is there."""
+    """Tell whether nothing needs doing: the folder is as accepted, its inputs match the sessions,
+    and the outputs are present.
+    """
     inputs = {path: data for path, data in given.present.items() if _is_input(path)}
     whole = (given.lean or HANDBOOK in given.present) and not invalid(_text(given.present.get(SUMMARY, b"")))
     return whole and given.present == given.base and inputs == artefacts([row.extracted for row in given.rows], raw=not given.lean)
 
 
 def with_files(draft: Draft, values: Files, *, lean: bool = False) -> Draft:
-    """The draft with another handbook and summary."""
+    """Return the draft with another handbook and summary."""
     files = dict(draft.files)
     if not lean:
         files[HANDBOOK] = render_handbook(values.handbook).encode("utf-8", "replace")
@@ -126,13 +130,16 @@ def _text(data: bytes) -> str:
 
 
 def _comparable(given: Given) -> bool:
-    """Whether the user's changes can be told apart: the same files are there that were accepted. One that is missing is not a wish to forget."""
+    """Tell whether the user's changes can be determined: the accepted files all exist.
+
+    A missing file is not a request to forget.
+    """
     names = {path for path in (HANDBOOK, SUMMARY) if path in given.base}
     return bool(names) and all(path in given.present for path in names)
 
 
 def _ours(path: str, data: bytes) -> bool:
-    """Whether a file is made anew at each consolidation."""
+    """Tell whether a file is regenerated at each consolidation."""
     return _is_input(path) or path in (HANDBOOK, SUMMARY) or (path.startswith(SKILLS) and _is_draft(data))
 
 
@@ -146,7 +153,7 @@ def _is_draft(data: bytes) -> bool:
 
 
 def _kept_skill(path: str, data: bytes, given: Given) -> bool:
-    """Whether a skill is the user's: written by them, or a draft that they changed."""
+    """Tell whether a skill is the user's: written by them, or a draft that they changed."""
     return path.startswith(SKILLS) and (not _is_draft(data) or (bool(given.base) and given.base.get(path) != data))
 
 

@@ -1,7 +1,8 @@
-"""Which sessions may be extracted now, and of each other one why not (RO-1). Pure.
+"""Which sessions may be extracted now, and for each other one why not (RO-1). Pure.
 
-A session's age is told by its own newest message, not by when it was looked at. A clock that runs ahead must not keep a session out for ever: where the
-newest message lies in the future, the file's modification time counts, and where that does too, by more than a day, the session counts as finished.
+A session's age is that of its newest message, not of the scan. A clock that runs ahead must not
+exclude a session for ever: if the newest message lies in the future, the file's modification time
+counts; if that too is more than a day ahead, the session counts as finished.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     thread: Thread
     reason: Reason | None = None
-    """Why not; None when it may."""
+    """Why not; None if it may."""
     text: str = ""
-    """The reason for a person."""
+    """The reason for the user."""
     at: int | None = None
     """When waiting alone will make it eligible, in seconds since the epoch."""
 
@@ -37,7 +38,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(standing: Standing, settings: RolloutsSettings, *, now: int, current: str = "") -> Verdict:
-    """Whether one session may be extracted at `now`; `current` is the id of the session that is running."""
+    """Judge whether one session may be extracted at `now`; `current` is the id of the running
+    session.
+    """
     thread = standing.thread
     lasting: tuple[tuple[Reason, str, bool], ...] = (
         ("current", "it is the session that is running", thread.id == current),
@@ -66,7 +69,10 @@ def _by_age(thread: Thread, settings: RolloutsSettings, now: int) -> Verdict:
 
 
 def judge_all(standings: Sequence[Standing], settings: RolloutsSettings, *, now: int, current: str = "") -> list[Verdict]:
-    """A verdict for each session, newest first. Only so many as the scan allows are looked at; those up to date do not count towards it."""
+    """Judge each session, newest first.
+
+    No more are examined than the scan limit; sessions that are up to date do not count towards it.
+    """
     ordered = sorted(standings, key=lambda each: (-(newest(each.thread, now) or now), each.thread.id))
     looked, verdicts = 0, []
     for standing in ordered:
@@ -81,7 +87,9 @@ def judge_all(standings: Sequence[Standing], settings: RolloutsSettings, *, now:
 
 
 def newest(thread: Thread, now: int) -> int | None:
-    """When something happened in the session last, in seconds since the epoch; None where its times lie more than a day ahead and tell nothing."""
+    """Return the session's last activity in seconds since the epoch; None if its times are
+    unusable, more than a day ahead.
+    """
     moments = (thread.updated, thread.modified_ns // _NANOSECONDS)
     for moment in moments:
         if moment <= now:

@@ -1,7 +1,9 @@
-"""What a model is shown of a recorded session: rows by who speaks, chosen within a budget, in their own order, with marks for gaps (RO-3). Pure.
+"""The evidence a model is shown of a recorded session: rows by speaker, chosen within a budget, in
+order, with gap marks (RO-3). Pure.
 
-The order in which rows get room, and the sizes, are the published ones (codex.md section 1.11). What does not fit is left out whole, newest kept
-first in each tier, so that the words of the person outlive the output of tools. Memory is bounded: of each tier no more is held than could be shown.
+The order in which rows get room, and the sizes, are the published ones (codex.md section 1.11).
+What does not fit is left out whole, the newest kept first in each tier, so that the user's words
+outlive tool output. Memory is bounded: no more of each tier is held than could be shown.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from memorist.safety.data import neutralise
 
 
 class Tier(IntEnum):
-    """Who speaks; a lower one gets room first."""
+    """The speaker; a lower tier gets room first."""
 
     USER = 0
     FINAL = 1
@@ -42,26 +44,28 @@ LABELS = {
 }
 
 ROW_TOKENS = 2_500
-"""Of one row: 10,000 bytes (codex.md section 1.11)."""
+"""Tokens of one row: 10,000 bytes (codex.md section 1.11)."""
 TOOL_TOKENS = 2_000
-"""Of one tool's output."""
+"""Tokens of one tool's output."""
 WINDOW_SHARE = 0.95 * 0.7
-"""Part of a window that evidence may fill: what can be used of it, and of that what is left beside the prompt and the answer."""
+"""Share of a window for evidence: the usable part, less the prompt and the answer."""
 UNKNOWN_WINDOW = 150_000
-"""Tokens of evidence where the window is not known."""
+"""Tokens of evidence if the window is unknown."""
 PASSES = 4
-"""Most parts that a long session is read in: what is older than that is chosen from, as in a single pass."""
+"""Upper bound of parts for a long session; older content is sampled, as in a single pass."""
 SMALLEST = 500
-"""Tokens below which evidence is not cut down any further."""
+"""Tokens below which evidence is not reduced further."""
 CUT_SHARE = 3
-"""Words of the person that do not fit are cut to one part in so many of what is left, rather than left out."""
+"""User text that does not fit is cut to this fraction (1/n) of the remaining room rather than left
+out.
+"""
 SHRINK = 0.6
-"""Part of the budget that is tried next where the model does not say by how much the request was too long."""
+"""Factor of the next budget if the model does not say by how much the request was too long."""
 
 _GAP_BYTES = 32
 _NUMBERS = re.compile(r"(?<![\w.])(\d{1,3}(?:[,_]\d{3})+|\d{4,9})(?![\w.])")
 _FACTORS = (0.5, 4.0)
-"""Bounds of what a measured factor is believed to be."""
+"""Bounds within which a measured factor is believed."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -70,12 +74,12 @@ class Row(Struct, frozen=True, kw_only=True):
     tier: Tier
     text: str
     line: int = 0
-    """Line of the session's file; 0 where there is none."""
+    """Line in the session's file; 0 if there is none."""
     date: str = ""
 
 
 class Selected(Struct, frozen=True, kw_only=True):
-    """What the model is shown, and from whom it comes, for judging what it answers."""
+    """What the model is shown, and by whom it was said, for judging the answer."""
 
     text: str
     said: told.Evidence
@@ -84,33 +88,39 @@ class Selected(Struct, frozen=True, kw_only=True):
 
 
 def budget(window: int | None, *, reserved: int) -> int:
-    """Tokens of evidence for a window: the share that may be filled, and never more than what `reserved` (prompt and answer) leaves."""
+    """Return the token budget of evidence for a window: its usable share, and never more than
+    `reserved` (prompt and answer) leaves.
+    """
     if not window:
         return UNKNOWN_WINDOW
     return max(SMALLEST, min(int(window * WINDOW_SHARE), window - reserved))
 
 
 def limit_bytes(tokens: int, factor: float) -> int:
-    """Bytes of text that so many tokens are, where one estimated token is `factor` real ones."""
+    """Convert tokens to bytes of text, where one estimated token is `factor` real ones."""
     return max(1, int(tokens * BYTES_PER_TOKEN / factor))
 
 
 def measured(factor: float, *, estimated: int, counted: int) -> float:
-    """The factor after a provider counted a request that was estimated at so many tokens; the old one where it counted none."""
+    """Return the factor after a provider counted a request of known estimate; unchanged if it
+    counted none.
+    """
     if estimated <= 0 or counted <= 0:
         return factor
     return min(_FACTORS[1], max(_FACTORS[0], factor * counted / estimated))
 
 
 def shrunk(tokens: int, why: str) -> int:
-    """The next smaller budget after a refusal: by the numbers in its words (what was sent, what fits), else by a fixed part."""
+    """Return the next smaller budget after a refusal: from the numbers in the error (sent,
+    allowed), otherwise by a fixed factor.
+    """
     numbers = sorted({int(re.sub(r"\D", "", found)) for found in _NUMBERS.findall(why)}, reverse=True)
     share = 0.95 * numbers[1] / numbers[0] if len(numbers) > 1 else SHRINK
     return int(tokens * min(0.9, max(0.1, share)))
 
 
 class Rows:
-    """Rows of a session, or of a part of it, as they come; no more of each tier is kept than `size` bytes."""
+    """Rows of a session or of a part of it; at most `size` bytes of each tier are kept."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -119,7 +129,7 @@ class Rows:
         self.count = 0
 
     def add(self, row: Row) -> None:
-        """Take the next row; the oldest of its tier go where they could not be shown any more."""
+        """Add a row; the oldest of its tier are dropped once they could not be shown any more."""
         self.count += 1
         size = row_bytes(row)
         kept = self._kept[row.tier]
@@ -129,7 +139,7 @@ class Rows:
             self._bytes[row.tier] -= kept.popleft()[2]
 
     def select(self, tokens: int, factor: float) -> Selected:
-        """The rows that fit, in their order; an empty text where none fits."""
+        """Select the rows that fit, in order; an empty text if none fits."""
         left = limit_bytes(tokens, factor) - _GAP_BYTES
         chosen: list[tuple[int, Row]] = []
         for tier in Tier:
@@ -148,7 +158,7 @@ class Rows:
 
 
 def _fitted(row: Row, size: int, left: int) -> tuple[Row, int]:
-    """The row and its bytes; the person's words are cut where they do not fit, other rows are not."""
+    """Return the row and its bytes; user text that does not fit is cut, other rows are not."""
     if size <= left or row.tier is not Tier.USER:
         return row, size
     cut = replace(row, text=cut_row(row.text, max(1, left // CUT_SHARE // BYTES_PER_TOKEN)))
@@ -156,13 +166,13 @@ def _fitted(row: Row, size: int, left: int) -> tuple[Row, int]:
 
 
 def row_bytes(row: Row) -> int:
-    """Bytes that a row takes at most, with the mark for a gap before it."""
+    """Return the maximum bytes of a row, including a gap mark before it."""
     text = _row_text(row)
     return (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))) + 1 + _GAP_BYTES
 
 
 def spoken(rows: Iterable[Row]) -> told.Evidence:
-    """The rows sorted by whose words they are; a message is named by its line."""
+    """Group the rows by speaker; a message is named by its line."""
     user: list[tuple[str, str]] = []
     outside: list[str] = []
     for row in rows:
@@ -174,12 +184,14 @@ def spoken(rows: Iterable[Row]) -> told.Evidence:
 
 
 def pointer(line: int) -> str:
-    """How a place in a session is named."""
+    """Name a place in a session."""
     return f"line {line}" if line else ""
 
 
 def _row_text(row: Row) -> str:
-    """A row: its head at the start of a line, its text a space further in, so that no text can pass for a head."""
+    """Render a row: head at the start of a line, text indented, so that no text can pass for a
+    head.
+    """
     head = " ".join(filter(None, (f"[{row.line or '-'}]", LABELS[row.tier], row.date)))
     return f"{head}\n " + neutralise(row.text).strip().replace("\n", "\n ")
 
@@ -201,14 +213,15 @@ def _gap(rows: int) -> list[str]:
 
 
 def cut_row(text: str, tokens: int = ROW_TOKENS) -> str:
-    """A text cut in the middle to the size of a row."""
+    """Cut a text in the middle to the size of a row."""
     return cut_middle(text, tokens)
 
 
 def parts(weights: Sequence[int], size: int, most: int = PASSES) -> list[int]:
-    """Where a long session is parted: for each part the number of turns in it. `weights` are bytes of talk by turn, `size` those of one pass.
+    """Split a long session into parts; return the number of turns in each.
 
-    One part where all fits; no more than `most`, of about equal weight, never parting a turn.
+    `weights` are bytes of dialogue by turn, `size` the bytes of one part. One part if everything
+    fits; at most `max_parts`, of about equal weight, never splitting a turn.
     """
     total = sum(weights)
     wanted = min(most, math.ceil(total / max(1, size)))
@@ -225,5 +238,5 @@ def parts(weights: Sequence[int], size: int, most: int = PASSES) -> list[int]:
 
 
 def estimated(text: str, factor: float) -> int:
-    """Tokens of a text by the factor."""
+    """Estimate the tokens of a text, scaled by the factor."""
     return estimate_text(text, factor)

@@ -1,6 +1,8 @@
-"""What the user changed in the consolidated files since memorist wrote them last: kept, marked as the user's, and not undone later (RO-5). Pure.
+"""Find what the user changed in the consolidated files since memorist last wrote them, so that it
+is kept and not undone later (RO-5). Pure.
 
-An entry that is new in the file is the user's; one that is gone was taken out, and is not brought back by the same claim from the same place.
+A new entry is the user's; a missing one was removed, and is not restored by the same claim from the
+same place.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from memorist.rollouts.overview import Part, Summary
 from memorist.rollouts.places import folders_of
 
 OWN_PROFILE = "(by the user)"
-"""Stands at the end of a profile that the user wrote or changed: no consolidation changes or drops it."""
+"""Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
 
 
 class Files(Struct, frozen=True):
@@ -29,17 +31,17 @@ class Files(Struct, frozen=True):
 
 
 class HandEdits(Struct, frozen=True, kw_only=True):
-    """The files with the user's changes marked, and what the user took out."""
+    """The files with the user's changes marked, and what the user removed."""
 
     files: Files
     added: int = 0
-    """Entries that the user wrote or worded anew."""
+    """Entries that the user wrote or reworded."""
     dropped: frozenset[str] = frozenset()
-    """Fingerprints of what was taken out (`merging.entry_mark`, `session_mark`)."""
+    """Fingerprints of what was removed (`merging.claim_fingerprint`, `session_fingerprint`)."""
 
 
 def hand_edits(base: Files, present: Files) -> HandEdits:
-    """Compare the files as they stand with those that memorist accepted last."""
+    """Compare the current files with those that memorist last accepted."""
     dropped: set[str] = set()
     added = 0
     groups: list[Group] = []
@@ -70,7 +72,9 @@ def hand_edits(base: Files, present: Files) -> HandEdits:
 
 
 def _new_topics(base: Summary, present: Summary) -> dict[tuple[str, tuple[str, ...]], Entry]:
-    """Lines that the user put into the table of contents: it is made anew, so they become something known."""
+    """Find lines that the user added to the table of contents: since it is regenerated, they become
+    knowledge entries.
+    """
     known = {topic_key(topic.place, topic.text): topic.text.split("\n") for topic in base.topics}
     found: list[tuple[str, str]] = []
     for topic in present.topics:
@@ -81,7 +85,10 @@ def _new_topics(base: Summary, present: Summary) -> dict[tuple[str, tuple[str, .
 
 
 def own_entries(summary: Summary, handbook: Handbook, dropped: Collection[str]) -> Handbook:
-    """The handbook with the entries that the summary marks as the user's: the lean form keeps them nowhere else. Those that were taken out stay out."""
+    """Add the entries that the summary marks as the user's: the lean form keeps them nowhere else.
+
+    Removed ones stay out.
+    """
     for into, parts in (("preferences", summary.preferences), ("knowledge", summary.tips)):
         own = {key: entry for key, entry in _texts(parts).items() if entry.by == "user" and not unwanted(dropped, key[0], entry.text)}
         handbook = _with_entries(handbook, "preferences" if into == "preferences" else "knowledge", own)
@@ -89,7 +96,7 @@ def own_entries(summary: Summary, handbook: Handbook, dropped: Collection[str]) 
 
 
 def _marked(base: Group | None, present: Group) -> tuple[Group, int]:
-    """A group with the entries marked that were not in it."""
+    """Return a group with its new entries marked as the user's."""
     if base is not None and base.raw == present.raw:
         return present, 0
     changed: dict[str, tuple[Entry, ...]] = {}
@@ -106,7 +113,7 @@ def _marked(base: Group | None, present: Group) -> tuple[Group, int]:
 
 
 def _whole(entry: Entry) -> str:
-    """What makes an entry another one: its words, letter by letter."""
+    """Return what identifies an entry's exact wording."""
     return " ".join(entry.text.split())
 
 
@@ -121,7 +128,7 @@ def _taken_out(base: Group, present: Group | None) -> set[str]:
 
 
 def _texts(parts: Sequence[Part]) -> dict[tuple[str, tuple[str, ...]], Entry]:
-    """The entries of a part of the summary by place and claim."""
+    """Return the entries of a part of the summary by place and claim."""
     entries = ((part.place, read_entry(text, ())) for part in parts for text in part.entries)
     return {(place, key_of(entry.text)): entry for place, entry in entries}
 

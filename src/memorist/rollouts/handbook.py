@@ -1,7 +1,9 @@
-"""The handbook, `MEMORY.md`: what past sessions taught, by the place where it holds, each claim with the sessions that it rests on. Pure.
+"""The handbook, `MEMORY.md`: what past sessions taught, by place, each claim with its supporting
+sessions. Pure.
 
-The layout is Codex's (codex.md section 1.8), found by its one parser. What memorist adds stands in brackets at the end of an entry: how it is proven and
-when, which session of a task it comes from where a task has several, and whose it is.
+The layout is Codex's (codex.md section 1.8), as its own parser reads it. What memorist adds stands
+in brackets at the end of an entry: its proof and date, which session of a task it comes from if
+there are several, and its owner.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ HANDBOOK = "MEMORY.md"
 EVERYWHERE = "everywhere"
 """Title of the group whose facts hold in every project."""
 SOMEWHERE = "unknown place"
-"""Title of the group of sessions that name no folder: nobody is shown it unasked."""
+"""Title of the group of sessions that name no folder: shown only on request."""
 MADE = "Consolidated "
-"""How the line begins that memorist writes at the top."""
+"""Prefix of the line that memorist writes at the top."""
 
 List = Literal["preferences", "knowledge", "failures"]
 LISTS: tuple[List, ...] = ("preferences", "knowledge", "failures")
@@ -41,20 +43,20 @@ _PLAIN = re.compile(r"[^\s,;()\"=\x00-\x1f\x7f](?:[^,;()\"=\x00-\x1f\x7f]*[^\s,;
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """A session that a task rests on, as a line of the handbook names it."""
+    """A session that supports a task, as a line of the handbook names it."""
 
     path: str
-    """Of its summary, relative to the folder."""
+    """Path of its summary, relative to the folder."""
     thread: str
     updated: str = ""
-    """RFC 3339: which version of the session it is."""
+    """RFC 3339: the version of the session."""
     cwd: str = ""
     rollout: str = ""
     """Path of the recorded session."""
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """One thing that was worked on, in one or more sessions."""
+    """One task, worked on in one or more sessions."""
 
     number: int
     title: str
@@ -62,7 +64,7 @@ class Work(Struct, frozen=True, kw_only=True):
     sources: tuple[Source, ...] = ()
     keywords: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
-    """Sections that the layout does not name, as they stand."""
+    """Sections unknown to the layout, verbatim."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -73,11 +75,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     date: str = ""
     """The day it was said or seen, ISO 8601."""
     support: tuple[str, ...] = ()
-    """Ids of the sessions that it rests on; none for one that rests on all of its group, or on no session."""
+    """Supporting session ids; empty if it rests on all of its group, or on no session."""
     works: tuple[int, ...] = ()
-    """Numbers of the tasks, in its group, from which it comes; none where that is not known."""
+    """Numbers of its tasks within the group; empty if unknown."""
     by: Literal["sessions", "user", "note"] = "sessions"
-    """`user` wrote it into the file; `note` is from the note named below."""
+    """`user`: written into the file by the user; `note`: from the note named below."""
     note: str = ""
 
 
@@ -88,22 +90,22 @@ class Group(Struct, frozen=True, kw_only=True):
     scope: str = ""
     applies: str = ""
     folders: tuple[str, ...] = ()
-    """Full paths; a session in one of them, or below it, is meant."""
+    """Full paths; the group applies to sessions in one of them, or below it."""
     works: tuple[Work, ...] = ()
     preferences: tuple[Entry, ...] = ()
     knowledge: tuple[Entry, ...] = ()
     failures: tuple[Entry, ...] = ()
     left_out: int = 0
-    """Entries for which there was no room."""
+    """Entries left out for lack of space."""
     head: tuple[str, ...] = ()
-    """Lines of its head that the layout does not name."""
+    """Lines of its head unknown to the layout."""
     other: tuple[str, ...] = ()
-    """Sections that the layout does not name, as they stand."""
+    """Sections unknown to the layout, verbatim."""
     raw: str = ""
-    """The group as it was read; empty for one that was changed since."""
+    """The group as it was read; empty if changed since."""
 
     def entries(self, name: List) -> tuple[Entry, ...]:
-        """One of its three lists."""
+        """Return one of its three lists."""
         found: tuple[Entry, ...] = getattr(self, name)
         return found
 
@@ -124,22 +126,22 @@ class Handbook(Struct, frozen=True, kw_only=True):
     made: str = ""
     """The line that memorist writes at the top."""
     preamble: str = ""
-    """What else stands before the first group."""
+    """Everything else before the first group."""
     groups: tuple[Group, ...] = ()
 
     def group(self, title: str) -> Group | None:
-        """The group of that title."""
+        """Return the group of that title."""
         return next((group for group in self.groups if group.title == title), None)
 
 
 def render(handbook: Handbook) -> str:
-    """The text. A group that was not changed stands as it was read."""
+    """Render the text. An unchanged group stays as it was read."""
     parts = [handbook.made, handbook.preamble.strip("\n"), *(group.raw or render_group(group) for group in handbook.groups)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def render_group(group: Group) -> str:
-    """One group, made anew."""
+    """Render one group from its values."""
     head = [f"# {GROUP} {group.title}", "", f"scope: {group.scope}".rstrip(), f"applies_to: {group.applies}".rstrip()]
     head += [f"{LEFT_OUT} {group.left_out} entries, for want of room"] if group.left_out else []
     parts = ["\n".join([*head, *group.head])]
@@ -166,7 +168,9 @@ def _source_line(source: Source) -> str:
 
 
 def tasks_of(entry: Entry, works: Iterable[Work]) -> list[Work]:
-    """The tasks that an entry comes from; where they are not among these any more, all tasks of its sessions."""
+    """Return the tasks that an entry comes from; if they no longer exist, all tasks of its
+    sessions.
+    """
     there = [work for work in works if any(source.thread in entry.support for source in work.sources)]
     return [work for work in there if work.number in entry.works] or there
 
@@ -177,7 +181,7 @@ def _marked(entry: Entry, works: Iterable[Work]) -> str:
 
 
 def own_tags(entry: Entry) -> str:
-    """The marks at an entry's end that say how it is proven, when, and whose it is."""
+    """Render the tags at an entry's end: its proof, date and owner."""
     tags = [f"{entry.proof} {entry.date}".strip()] if entry.proof else []
     tags += [USER] if entry.by == "user" else [f"ad-hoc note {entry.note}".strip()] if entry.by == "note" else []
     return "".join(f" [{tag}]" for tag in tags)

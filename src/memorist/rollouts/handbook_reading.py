@@ -1,4 +1,4 @@
-"""The handbook read: from the text of `MEMORY.md`, whoever wrote it, to its values. Pure."""
+"""Parse the handbook from the text of `MEMORY.md`, whoever wrote it. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _PAIR = re.compile(r"\b(cwd|rollout_path|updated_at|thread_id)=(\"(?:[^\"\\]|\\.
 
 
 def parse(text: str) -> Handbook:
-    """The handbook of a text with plain line ends. Never fails: what the layout does not name is kept as it stands."""
+    """Parse a text with plain line ends.
+
+    Never fails: what the layout does not name is kept verbatim.
+    """
     before, found = blocks(text)
     lines = "\n".join(part.text for part in before).split("\n")
     made = next((line for line in lines if line.startswith(MADE)), "")
@@ -117,7 +120,9 @@ def _unquoted(text: str) -> str:
 
 
 def read_entry(text: str, works: Iterable[Work]) -> Entry:
-    """An entry with the marks at its end read; what it rests on is looked up in the tasks of its group."""
+    """Parse an entry and the tags at its end; its support is looked up in the tasks of its
+    group.
+    """
     made = Entry(text=text.strip())
     support: set[str] = set()
     tasks: set[int] = set()
@@ -147,7 +152,9 @@ def _proof(text: str) -> Proof:
 
 
 def _named(tag: str, works: Iterable[Work]) -> Iterator[tuple[int, set[str]]]:
-    """The tasks and sessions that a mark such as `[Task 1, Task 3 3fQ2]` names: all of task 1, and one of task 3."""
+    """Yield the tasks and sessions that a tag such as `[Task 1, Task 3 3fQ2]` names: all of task 1,
+    and one session of task 3.
+    """
     known = {work.number: work for work in works}
     for each in re.sub(r"Tasks?", "", tag).split(","):
         number, *marks = each.split() or [""]

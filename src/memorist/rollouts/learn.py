@@ -1,4 +1,7 @@
-"""What the selected sessions say, claim by claim: from raw memories to what the handbook holds (RO-5, RO-7). Pure."""
+"""Extract the claims of the selected sessions: from raw memories to handbook entries (RO-5, RO-7).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from memorist.safety.secrets import redact
 from memorist.store.thread import Extracted, Kept
 
 KEYWORDS_KEPT = 12
-"""Keywords of a task: what one line holds."""
+"""Keywords of a task that fit one line."""
 _TITLE = 120
 _HEADING = re.compile(r"#{1,6}\s+")
 
@@ -32,12 +35,12 @@ class Fact(Struct, frozen=True, kw_only=True):
     place: str
     into: List
     title: str
-    """Of the task that it comes from."""
+    """Title of the task that it comes from."""
     entry: Entry
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """One thing that a session worked on, in one place."""
+    """One task of a session, in one place."""
 
     place: str
     title: str
@@ -47,7 +50,7 @@ class Done(Struct, frozen=True, kw_only=True):
 
 
 class Learnt(Struct, frozen=True, kw_only=True):
-    """All that one session says."""
+    """All claims of one session."""
 
     thread: str
     updated: str
@@ -55,11 +58,16 @@ class Learnt(Struct, frozen=True, kw_only=True):
     works: tuple[Done, ...] = ()
     facts: tuple[Fact, ...] = ()
     withheld: int = 0
-    """Claims left out because they read like orders planted for an agent, or give leave in the user's name without the user's words (SF-2)."""
+    """Claims left out because they read like orders planted for an agent, or grant permission in
+    the user's name without the user's words (SF-2).
+    """
 
 
 def learn(rows: Iterable[Kept], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()) -> tuple[Learnt, ...]:
-    """What each session says; `files` names the summary of each by its id. Of those that are `known`, by id and moment, only that they are there."""
+    """Extract the claims of each session; `files` maps session ids to their summaries.
+
+    Of those that are `known`, by id and time, only their presence is recorded.
+    """
     return tuple(_known(row) if (row.extracted.thread, moment(row.extracted.updated)) in known else _learnt(row, files) for row in rows)
 
 
@@ -115,11 +123,13 @@ def _ordering(text: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    """A text without secrets, scaffold, what cannot be seen, and without marks at its end that only memorist may set."""
+    """Remove secrets, scaffold, invisible characters, and tags at the end that only memorist may
+    set.
+    """
     plain = redact(neutralise(visible(" ".join(text.split())))).text
     return read_entry(plain, ()).text
 
 
 def _first(text: str) -> str:
-    """The first line that says something, without the marks of a heading."""
+    """Return the first line with content, without heading marks."""
     return next((_HEADING.sub("", line).strip() for line in text.split("\n") if line.strip()), "")

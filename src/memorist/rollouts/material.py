@@ -1,4 +1,6 @@
-"""What the fork of stage two is shown and asked: the draft, what changed, and the raw memories behind it, within a bound (RO-5). Pure."""
+"""The material and instruction of stage two's fork: the draft, what changed, and the raw memories
+behind it, bounded (RO-5). Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from memorist.store.thread import Extracted
 DRAFT_TOKENS = 40_000
 DIFF_TOKENS = 12_000
 RAW_TOKENS = 40_000
-"""Tokens of each part of the material: together half of the smallest window that is common (200,000), which leaves room for the answer. Ours."""
+"""Tokens of each part of the material: together half of the smallest common window (200,000), which
+leaves room for the answer. Our choice.
+"""
 EACH_TOKENS = 6_000
 """Tokens of one raw memory; its middle is cut."""
 TAGS = ("draft", "difference", "raw_memories", "session")
@@ -36,22 +40,25 @@ class Texts(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """What one run is about."""
+    """The input of one run."""
 
     folder: str
     draft: Files
     touched: Collection[str]
-    """Titles of the groups that changed: the others are named, not shown."""
+    """Titles of the changed groups: the others are named, not shown."""
     difference: str
     rows: Sequence[Extracted]
-    """The sessions that are new or changed."""
+    """The new or changed sessions."""
     first: bool
     """There was no handbook yet."""
     today: str
 
 
 def shown_groups(handbook: Handbook, touched: Collection[str], limit: int = DRAFT_TOKENS) -> tuple[str, ...]:
-    """Titles of the changed groups that fit, in their order. What does not fit stays as the structure made it."""
+    """Return the titles of the changed groups that fit, in order.
+
+    The others stay as the structure made them.
+    """
     found = []
     for group in handbook.groups:
         size = estimate_text(render_group(group))
@@ -62,7 +69,7 @@ def shown_groups(handbook: Handbook, touched: Collection[str], limit: int = DRAF
 
 
 def instruction(work: Work, texts: Texts) -> str:
-    """The task, as the last message."""
+    """Render the instruction, sent as the last message."""
     mode = texts.first if work.first else texts.again
     values = {
         "folder": work.folder,
@@ -75,7 +82,7 @@ def instruction(work: Work, texts: Texts) -> str:
 
 
 def material(work: Work) -> str:
-    """The data, each part in its tag, none of which a text inside can close; without secrets."""
+    """Render the data without secrets, each part in a tag that no text inside can close."""
     titles = shown_groups(work.draft.handbook, work.touched)
     groups = [render_group(group) if not group.raw else group.raw for group in work.draft.handbook.groups if group.title in titles]
     others = [group.title for group in work.draft.handbook.groups if group.title not in titles]
@@ -93,7 +100,7 @@ def material(work: Work) -> str:
 
 
 def _raw(rows: Sequence[Extracted]) -> str:
-    """The newest sessions first, as many as fit; the number of the others is told."""
+    """Render the newest sessions, as many as fit, and the number of the others."""
     left = RAW_TOKENS
     parts: list[str] = []
     ordered = sorted(rows, key=lambda row: (row.updated, row.thread), reverse=True)
@@ -112,5 +119,5 @@ def _data(text: str) -> str:
 
 
 def summaries(rows: Mapping[str, Extracted], sessions: Collection[str]) -> list[Extracted]:
-    """The rows of these sessions."""
+    """Return the rows of these sessions."""
     return [row for thread, row in sorted(rows.items()) if thread in sessions]

@@ -1,6 +1,8 @@
-"""What a message of the person does to the work under way: begins something, goes on with it, accepts it, or puts it right. Pure.
+"""Classify a user message by its effect on the current task: begins one, continues, accepts or
+corrects it. Pure.
 
-By its words alone, English and some Chinese, and in doubt it goes on: a task too many says less than one that holds what belongs together.
+By its words alone, in English and some Chinese; in doubt it continues: one task too many says less
+than one that holds what belongs together.
 """
 
 from __future__ import annotations
@@ -13,27 +15,27 @@ from memorist.session_memory.sections_work import CORRECTS
 
 
 class Act(StrEnum):
-    """What a message does."""
+    """The effect of a message."""
 
     COMMAND = "command"
-    """A bare slash command, or a shell line of the person's own: it asks nothing of the agent."""
+    """A bare slash command, or a shell line of the user's own: it asks nothing of the agent."""
     ACCEPTS = "accepts"
-    """Thanks, praise, or leave to commit what was done."""
+    """Thanks, praise, or permission to commit what was done."""
     GOES_ON = "goes_on"
-    """A short word to go on, a question or an addition to what is under way."""
+    """A short word to go on, or a question or addition about the current task."""
     CORRECTS = "corrects"
     BEGINS = "begins"
 
 
 SHORT = 8
-"""Words of the longest message that only accepts or only says to go on."""
+"""Words of the longest message that only accepts or continues."""
 READ = 2_000
-"""Characters of a message that are looked at."""
+"""Characters of a message that are examined."""
 ASIDE = 14
-"""Words of the longest question or addition that belongs to what is under way."""
+"""Words of the longest question or addition that belongs to the current task."""
 
 _BARE = late_pattern(r"/[\w:-]+|!.*|Read the output file to retrieve the result: \S+|Continue from where you left off\.", re.DOTALL)
-"""The last two are put in by Claude Code in the person's name."""
+"""The last two are inserted by Claude Code in the user's name."""
 _GO_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -63,7 +65,7 @@ _WRONG = late_pattern(
     re.IGNORECASE,
 )
 _WRONG_THEN = late_pattern(r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE)
-"""What makes a correction of a sentence that only tells what was done."""
+"""Turns a sentence that only reports into a correction."""
 _JOINS = late_pattern(
     r"(?:and|also|but|so|then|now|plus|additionally|in add\w+|something else|another thing|one more|anything else|while (?:we|you)['’]?re|next"
     r"|once done|after that|what about|how about|ok|okay|yes|yeah|yep|yup|instead|actually|for (?:this|that)|the same|same for"
@@ -79,7 +81,7 @@ _LINK = late_pattern(r"https?://\S+")
 
 
 def act_of(text: str, *, first: bool) -> Act:
-    """What a typed message does; `first` for one before which nothing was asked."""
+    """Classify a typed message; `first` if nothing was asked before it."""
     plain = text[:READ].strip()
     if _BARE.fullmatch(plain):
         return Act.COMMAND
@@ -109,7 +111,10 @@ def _corrects(text: str, words: list[str]) -> bool:
 
 
 def _is_aside(text: str, words: list[str]) -> bool:
-    """A short question, or an addition that names itself as one. What brings a link of its own is a matter of its own."""
+    """Tell whether it is a short question, or an addition that says so.
+
+    A message with a link of its own is a topic of its own.
+    """
     if _LINK.search(text) and len(words) > 2:
         return False
     asks = text.endswith("?") and not (_REQUESTS.match(text) and len(words) > SHORT)

@@ -1,7 +1,8 @@
-"""When two claims are one, when a newer one takes an older one's place, and which are left out for want of room (RO-5). Pure.
+"""Decide when two claims are the same, when a newer one supersedes an older, and which are left out
+for lack of space (RO-5). Pure.
 
-Only what words prove is done: the same rule (`auto_memory.said_same`), the same subject with another value at its end, or the same with and without a
-negation. What is merely alike stays apart.
+Only what the words prove is done: the same rule (`auto_memory.said_same`), the same subject with
+another value at its end, or the same with and without a negation. Merely similar claims stay apart.
 """
 
 from __future__ import annotations
@@ -18,33 +19,37 @@ from memorist.rollouts.handbook import Entry, Work
 from memorist.rollouts.raw_memory import PROOFS
 
 ENTRIES = 40
-"""Entries of one list of a group. Ours: three lists of forty lines are what a reader goes through; the ledgers that users complain of had 133 tasks
-in 2,450 lines (codex.md part 7)."""
+"""Entries of one list of a group.
+
+Our choice: three lists of forty lines are what a reader goes through; the ledgers that users
+complained about had 133 tasks in 2,450 lines (codex.md part 7).
+"""
 WORKS = 30
 """Tasks of a group with a section of their own; older ones share one."""
 OLDER = "older work"
-"""Title of that one."""
+"""Title of that section."""
 KEYWORDS = 20
 
 _VALUE = re.compile(r"(?:`[^`]+`|\"[^\"]+\"|“[^”]+”|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
 _ARROW = " → "
 _LEAST_SUBJECT = 3
-"""Words before a value that make a subject."""
+"""Minimum words before a value that make a subject."""
 _FRONT = frozenset({"do", "not", "never", "always", "不", "别", "勿"})
 _NEGATING = frozenset({"not", "never", "不", "别", "勿"})
 
 
 @lru_cache(maxsize=16_384)
 def key_of(text: str) -> tuple[str, ...]:
-    """What two texts that are the same claim have in common."""
+    """Return a key that is equal for two texts of the same claim."""
     return rule_key(text) or (text.strip(),)
 
 
 @lru_cache(maxsize=16_384)
 def _subject(text: str) -> tuple[tuple[str, ...], str]:
-    """The subject of a claim that ends in a value, and that value; an empty subject where it does not.
+    """Split a claim that ends in a value into subject and value; the subject is empty if it does
+    not.
 
-    What stage one writes as `command → result` has the command for a subject.
+    A claim that stage one writes as `command → result` has the command as its subject.
     """
     head, arrow, result = text.partition(_ARROW)
     if arrow and result.strip() and rule_key(head):
@@ -58,7 +63,7 @@ def _subject(text: str) -> tuple[tuple[str, ...], str]:
 
 @lru_cache(maxsize=16_384)
 def _polarity(text: str) -> tuple[tuple[str, ...], bool]:
-    """A claim without what stands before its verb, and whether that negates it."""
+    """Return a claim without the words before its verb, and whether those negate it."""
     tokens = rule_key(text)
     at = 0
     while at < len(tokens) and tokens[at].casefold() in _FRONT:
@@ -67,9 +72,11 @@ def _polarity(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def supersedes(newer: Entry, older: Entry) -> bool:
-    """Whether the form of two claims proves that the later one, which is given first, replaces the earlier.
+    """Tell whether the form of two claims proves that the later one (given first) replaces the
+    earlier.
 
-    Both are dated, and on different days. What the structure of two sessions of one day proves of the same command is told by the order they are given in.
+    Both must be dated, on different days. For structural proofs of one day about the same command,
+    the order in which they are given decides.
     """
     if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
         return False
@@ -82,7 +89,10 @@ def supersedes(newer: Entry, older: Entry) -> bool:
 
 
 def without_superseded(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The claims that still hold: of those about one subject, the last one's word counts. Of one day the last is the one that came last."""
+    """Return the claims that still hold: of those about one subject, the last one's.
+
+    Within one day the last given counts.
+    """
     alike: dict[tuple[str, ...], list[int]] = {}
     for at, entry in enumerate(entries):
         for key in {_subject(entry.text)[0], _polarity(entry.text)[0]} - {()}:
@@ -95,7 +105,9 @@ def without_superseded(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def joined(known: Entry, new: Entry) -> Entry:
-    """Two entries of the same claim as one: the wording that is there, all it rests on, the stronger proof, the later day."""
+    """Merge two entries of the same claim: the existing wording, all support, the stronger proof,
+    the later day.
+    """
     proofs = [each for each in (known.proof, new.proof) if each is not None]
     return replace(
         known,
@@ -107,7 +119,9 @@ def joined(known: Entry, new: Entry) -> Entry:
 
 
 def ranked(entries: Sequence[Entry], uses: Mapping[str, int]) -> tuple[Entry, ...]:
-    """The most useful first: what the user wrote, then what was asked for outright, then by uses, by the sessions behind it, by proof, by day."""
+    """Rank entries by usefulness: user-written, then explicitly requested, then by uses, number of
+    sessions, proof, day.
+    """
     order = {"user": 0, "note": 1, "sessions": 2}
 
     def rank(entry: Entry) -> tuple[int, int, int, int, int]:
@@ -123,7 +137,7 @@ def _day(date: str) -> int:
 
 
 def fitting(entries: Sequence[Entry], limit: int = ENTRIES) -> tuple[Entry, ...]:
-    """The first entries, as many as have room; the user's own and notes are never left out."""
+    """Return the first entries that fit; the user's own and notes are never left out."""
     own = sum(entry.by != "sessions" for entry in entries)
     room = max(0, limit - own)
     kept = []
@@ -137,12 +151,14 @@ def fitting(entries: Sequence[Entry], limit: int = ENTRIES) -> tuple[Entry, ...]
 
 
 def newest(work: Work) -> str:
-    """When a task was last worked on, RFC 3339."""
+    """Return when a task was last worked on, RFC 3339."""
     return max((source.updated for source in work.sources), default="")
 
 
 def gathered(works: Sequence[Work], uses: Mapping[str, int], limit: int = WORKS) -> tuple[Work, ...]:
-    """The tasks, newest first; beyond the limit they share one section, where every session still stands with its summary."""
+    """Return the tasks, newest first; beyond the limit they share one section that still lists
+    every session with its summary.
+    """
     shared = next((work for work in works if work.title == OLDER), None)
     own = sorted((work for work in works if work is not shared), key=lambda work: (newest(work), -work.number), reverse=True)
     used = sorted(own, key=lambda work: max((uses.get(source.thread, 0) for source in work.sources), default=0), reverse=True)
@@ -159,12 +175,14 @@ def gathered(works: Sequence[Work], uses: Mapping[str, int], limit: int = WORKS)
 
 
 def entry_mark(title: str, text: str) -> str:
-    """A fingerprint of a claim in a place: what the user took out is known by it, and its text is kept nowhere."""
+    """Fingerprint a claim in a place: it identifies what the user removed without keeping
+    the text.
+    """
     return _mark("entry", title, *key_of(text))
 
 
 def session_mark(title: str, thread: str, updated: str) -> str:
-    """The same of a version of a session in a place."""
+    """Fingerprint a version of a session in a place."""
     return _mark("session", title, thread, updated)
 
 
@@ -173,5 +191,5 @@ def _mark(*parts: str) -> str:
 
 
 def unwanted(dropped: Collection[str], title: str, text: str) -> bool:
-    """Whether the user took that claim out of that place."""
+    """Tell whether the user removed that claim from that place."""
     return bool(dropped) and entry_mark(title, text) in dropped

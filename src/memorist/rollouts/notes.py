@@ -1,7 +1,8 @@
-"""Notes that the user has taken down at once, such as "remember this": shown before any consolidation, merged at the next, never obeyed. Pure.
+"""Notes written on the user's request, such as "remember this": shown before any consolidation,
+merged at the next, never obeyed. Pure.
 
-One file each in `extensions/ad_hoc/notes/`, as codex.md section 1.9 has it; a header, which a note from elsewhere lacks, says where it holds and when it
-was merged. No note is ever deleted by memorist.
+One file each in `extensions/ad_hoc/notes/`, as in codex.md section 1.9; a header, which foreign
+notes lack, says where the note holds and when it was merged. memorist never deletes a note.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from memorist.safety.orders import signs_of_orders
 from memorist.safety.secrets import redact
 
 LIMIT = 2_000
-"""Characters of a note that are merged and shown: one small note is what the layout asks for."""
+"""Characters of a note that are merged and shown: the layout asks for one small note."""
 _SLUG = 80
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)T\d\d-\d\d-\d\d")
 _HEADING = re.compile(r"\A#+ [^\n]*\n+(?=\S)")
@@ -34,18 +35,18 @@ class Note(Struct, frozen=True, kw_only=True):
     path: str
     """Relative to the folder."""
     text: str
-    """Without secrets, scaffold and what cannot be seen; cut at `LIMIT`."""
+    """Without secrets, scaffold and invisible characters; cut at `MAX_NOTE_CHARACTERS`."""
     place: str = EVERYWHERE
     date: str = ""
-    """ISO 8601 date on which it was taken, as its name tells."""
+    """ISO 8601 date from its file name."""
     merged: str = ""
-    """ISO 8601 date on which it went into the handbook; empty while it waits."""
+    """ISO 8601 date of its merge into the handbook; empty while it waits."""
     orders: tuple[str, ...] = ()
     """Signs that it is an order planted for an agent: it is then neither shown nor merged."""
 
     @property
     def name(self) -> str:
-        """What the handbook calls it."""
+        """Its name in the handbook."""
         return self.path.removeprefix(NOTES).removesuffix(".md").replace(" ", "_").replace("]", "_").replace("[", "_")
 
     @property
@@ -55,7 +56,11 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 def new_note(text: str, *, now: str, place: str = EVERYWHERE) -> tuple[str, bytes]:
-    """Path and bytes of a new note; `now` is RFC 3339, UTC, and `place` everywhere or a folder's full path. Secrets are taken out."""
+    """Build path and bytes of a new note.
+
+    `now` is RFC 3339 UTC; `group_title` is "everywhere" or a folder's full path. Secrets are
+    removed.
+    """
     plain = redact(visible(text)).text.strip()
     words = "-".join(re.findall(r"[a-z0-9]+", plain.encode("ascii", "ignore").decode().lower()))[:_SLUG].strip("-")
     stamp = now.removesuffix("Z")[:19].replace(":", "-")
@@ -65,7 +70,7 @@ def new_note(text: str, *, now: str, place: str = EVERYWHERE) -> tuple[str, byte
 
 
 def read_note(path: str, data: bytes) -> Note:
-    """A note from its file."""
+    """Parse a note from its file."""
     document = split(data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n"))
     front = document.front
     said = document.body.strip()
@@ -83,13 +88,13 @@ def read_note(path: str, data: bytes) -> Note:
 
 
 def notes_of(files: Mapping[str, bytes]) -> tuple[Note, ...]:
-    """The notes among the files of the folder, oldest first. Empty ones are none."""
+    """Return the notes among the files of the folder, oldest first, without empty ones."""
     found = (read_note(path, data) for path, data in sorted(files.items()) if path.startswith(NOTES) and path.endswith(".md"))
     return tuple(note for note in found if note.text)
 
 
 def marked_merged(data: bytes, today: str) -> bytes:
-    """A note's file with the mark that it was merged; all else stays byte for byte."""
+    """Return a note's file marked as merged; all else stays byte for byte."""
     text = data.decode("utf-8", "surrogateescape")
     document = split(text)
     front = with_values(document.front, {"merged": today})

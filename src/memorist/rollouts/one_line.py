@@ -1,4 +1,4 @@
-"""A text as one line that a file's layout can hold. Pure."""
+"""Reduce a text to one line that a file's layout can hold. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ MAX_LINE = 300
 
 
 def line(text: str, limit: int = MAX_LINE) -> str:
-    """A text as one line of at most so many characters, without control characters and halves of letters."""
+    """Return a text as one line of at most `limit` characters, without control characters or halves
+    of characters.
+    """
     plain = text if text.isascii() and text.isprintable() else "".join(sign if _shown(sign) else " " for sign in text[: 4 * limit])
     return " ".join(plain.split())[:limit].strip()
 

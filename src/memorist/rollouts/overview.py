@@ -1,6 +1,7 @@
-"""The summary, `memory_summary.md`: what a session is shown of all that is remembered, by the place where it holds. Pure.
+"""The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
 
-The layout is Codex's (codex.md section 1.8). Below its headings memorist puts a heading per place, so that a session is shown its own only (RO-7).
+Pure. The layout is Codex's (codex.md section 1.8). Below its headings memorist adds one heading per
+place, so that a session is shown only its own (RO-7).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from memorist.rollouts.handbook import EVERYWHERE
 
 SUMMARY = "memory_summary.md"
 PROFILE_WORDS = 350
-"""Words of the profile at most (codex.md section 1.8)."""
+"""Upper bound of words of the profile (codex.md section 1.8)."""
 _OLDER = "older memory topics"
 _COUNT = re.compile(r"\(\d+ entries are left out here for want of room\)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -35,7 +36,7 @@ class Topic(Struct, frozen=True):
 
     place: str
     day: str
-    """ISO 8601; empty for an older one."""
+    """ISO 8601; empty for an older topic."""
     text: str
 
 
@@ -43,19 +44,19 @@ class Summary(Struct, frozen=True, kw_only=True):
     """The whole file."""
 
     preamble: str = ""
-    """What stands before the first section."""
+    """What precedes the first section."""
     profile: str = ""
     preferences: tuple[Part, ...] = ()
     tips: tuple[Part, ...] = ()
     topics: tuple[Topic, ...] = ()
     other: tuple[str, ...] = ()
-    """Sections that the layout does not name, as they stand."""
+    """Sections unknown to the layout, verbatim."""
     left_out: int = 0
-    """Entries for which there was no room."""
+    """Entries left out for lack of space."""
 
 
 def invalid(text: str) -> str:
-    """Why a text is no valid summary, in one sentence; empty when it is."""
+    """Return why a text is not a valid summary, in one sentence; empty if it is."""
     lines = text.split("\n")
     if lines[0] != VERSION:
         return f"its first line is not {VERSION}"
@@ -65,7 +66,7 @@ def invalid(text: str) -> str:
 
 
 class _Reading:
-    """The file as it is read."""
+    """State of parsing the file."""
 
     def __init__(self) -> None:
         self.profile: list[str] = []
@@ -78,7 +79,7 @@ class _Reading:
         self.day = ""
 
     def section(self, level: int, title: str, text: str, lines: Sequence[str]) -> None:
-        """Take in one section."""
+        """Add one section."""
         if level <= 2:
             self.above, self.place, self.day = title.casefold().replace("’", "'"), EVERYWHERE, ""
         if self.above == PROFILE:
@@ -108,7 +109,7 @@ class _Reading:
 
 
 def parse(text: str) -> Summary:
-    """The summary of a text with plain line ends. Never fails."""
+    """Parse a text with plain line ends. Never fails."""
     reading = _Reading()
     body = text.removeprefix(VERSION)
     preamble = ""
@@ -128,7 +129,7 @@ def parse(text: str) -> Summary:
 
 
 def render(summary: Summary) -> str:
-    """The text."""
+    """Render the text."""
     parts = [VERSION, summary.preamble, "## User Profile", summary.profile.strip(), "## User preferences", *_parts(summary.preferences)]
     parts += ["## General Tips", *_parts(summary.tips), "## What's in Memory", *_topics(summary.topics)]
     if summary.left_out:
@@ -141,7 +142,7 @@ def _parts(parts: Sequence[Part]) -> list[str]:
 
 
 def _topics(topics: Sequence[Topic]) -> list[str]:
-    """Recent topics by place and day, then older ones by place."""
+    """Render recent topics by place and day, then older ones by place."""
     lines: list[str] = []
     place = day = ""
     for topic in (topic for topic in topics if topic.day):
@@ -160,7 +161,7 @@ def _topics(topics: Sequence[Topic]) -> list[str]:
 
 
 def _spaced(lines: Sequence[str]) -> list[str]:
-    """Paragraphs: list entries that follow each other stand together."""
+    """Join paragraphs; consecutive list entries stand together."""
     found: list[str] = []
     for line in lines:
         if found and line.startswith("- ") and found[-1].startswith("- "):
@@ -171,8 +172,10 @@ def _spaced(lines: Sequence[str]) -> list[str]:
 
 
 def fitted(summary: Summary, limit: int, size: Callable[[str], int]) -> Summary:
-    """The summary with as many whole entries as `limit` holds, measured by `size`. What goes first: older topics, tips, recent topics, preferences,
-    each from the end; then the profile. The number of what is left out stands in it.
+    """Fit the summary into `limit`, measured by `size`, by dropping whole entries.
+
+    Dropped first to last: older topics, tips, recent topics, preferences, each from the end; then
+    the profile. The number of dropped entries is recorded in it.
     """
     if size(render(summary)) <= limit:
         return summary
@@ -193,7 +196,7 @@ def _count(summary: Summary) -> int:
 
 
 def _without(summary: Summary, number: int) -> Summary:
-    """The summary without so many of its entries."""
+    """Return the summary without `number` of its entries."""
     older = [at for at, topic in enumerate(summary.topics) if not topic.day][::-1]
     recent = [at for at, topic in enumerate(summary.topics) if topic.day][::-1]
     tips, preferences = _places(summary.tips), _places(summary.preferences)
@@ -209,7 +212,9 @@ def _without(summary: Summary, number: int) -> Summary:
 
 
 def _places(parts: Sequence[Part]) -> list[int]:
-    """Numbers of the entries, the least useful first: the last one of every part before the last but one of any."""
+    """Order entries for removal, least useful first: the last entry of every part before the second
+    last of any.
+    """
     found, number = [], 0
     for part in parts:
         for at in range(len(part.entries)):

@@ -1,4 +1,4 @@
-"""Where a fact holds, and whether a session is there (RO-7). Pure."""
+"""Where a claim holds, and whether a session is there (RO-7). Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memorist.store.thread import Extracted
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """Where a session runs: full paths, empty where not known."""
+    """Where a session runs: full paths, empty if unknown."""
 
     cwd: str = ""
     repository: str = ""
@@ -21,9 +21,10 @@ class Here(Struct, frozen=True, kw_only=True):
 
 
 def place(row: Extracted, scope: Scope, cwd: str = "") -> str:
-    """Title of the group for a fact: everywhere, the session's repository, or a folder.
+    """Return the group title for a claim: everywhere, the session's repository, or a folder.
 
-    A folder that a task names outside the repository is a place of its own. A session that names no folder has no place.
+    A folder that a task names outside the repository is a place of its own. A session that names no
+    folder has no place.
     """
     if scope == "global":
         return EVERYWHERE
@@ -41,26 +42,34 @@ def _absolute(path: str) -> bool:
 
 
 def _plain(path: str) -> str:
-    """A path that can stand in a heading; nothing for one that is no full path."""
+    """Return a path that can stand in a heading; empty if it is not a full path."""
     line = " ".join(path.replace("`", "").split())
     return (line.rstrip("/\\") or "/") if _absolute(line) else ""
 
 
 def inside(path: str, folder: str) -> bool:
-    """Whether a path is a folder or below it, by its text alone. Nothing is below the root: it holds every project there is."""
+    """Tell whether a path is a folder or below it, textually.
+
+    Nothing is below the root, which holds every project.
+    """
     root = folder.rstrip("/\\")
     return path in (folder, root) or (bool(root) and path.startswith((f"{root}/", f"{root}\\")))
 
 
 def folders_of(title: str) -> tuple[str, ...]:
-    """The folders that a group's title means; none for everywhere and for no place."""
+    """Return the folders that a group's title means; none for "everywhere" and for the unknown
+    place.
+    """
     return (title,) if _absolute(title) else ()
 
 
 def holds(title: str, folders: Sequence[str], here: Here) -> bool:
-    """Whether what stands in a group, or under a heading, is for a session there. What names no place is for nobody.
+    """Tell whether a group, or a heading, applies to a session at the location.
 
-    A folder above the session's repository is another project's: what was learned in a home folder is not for every repository in it.
+    What names no place applies nowhere.
+
+    A folder above the session's repository is another project's: what was learned in a home folder
+    does not hold for every repository in it.
     """
     if title == EVERYWHERE:
         return True

@@ -1,4 +1,6 @@
-"""Whether a session took in content from outside: from the web or from an MCP server (RO-9; codex.md section 1.8). Pure."""
+"""Whether a session took in outside content: from the web or from an MCP server (RO-9; codex.md
+section 1.8). Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ _WEB = frozenset(
         "readmcpresourcetool", "google_web_search", "fetch_url", "browser", "open_url",
     }
 )  # fmt: skip
-"""Names of tools and of items of both families, in small letters."""
+"""Names of tools and items of both families, in lower case."""
 
 
 def pollutes(message: Message) -> bool:
-    """Whether a message calls for such content or brings it."""
+    """Tell whether a message requests or carries such content."""
     return any(_is_outside(block) for block in message.blocks)
 
 

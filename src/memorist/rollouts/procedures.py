@@ -1,7 +1,8 @@
-"""Drafts of skills from what two or more sessions did alike: the same commands in the same order, in one place (RO-6, SK-3). Pure.
+"""Draft skills from what two or more sessions did alike: the same commands in the same order, in
+one place (RO-6, SK-3). Pure.
 
-Only what the summaries name as key steps counts. A draft says that it is one; it stands below the memory folder, which is no place where skills are
-looked for, and a person decides what becomes of it.
+Only what the summaries list as key steps counts. A draft says that it is one; it is stored in the
+memory folder, where no client looks for skills, and the user decides what becomes of it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from memorist.store.thread import Extracted
 
 SKILLS = "skills/"
 STEPS = 3
-"""Commands that make a procedure; two in a row are a habit."""
+"""Minimum commands of a procedure; two in a row are a habit."""
 MOST = 20
-"""Drafts at most, the ones with most sessions behind them."""
+"""Upper bound of drafts, those with most sessions first."""
 DRAFT = "memorist-draft"
-"""Key of the header that says so."""
+"""Header key that marks a draft."""
 _PAIRS = 2_000
-"""Pairs of tasks that are compared."""
+"""Upper bound of task pairs that are compared."""
 _TASK = re.compile(r"^## Task \d+\s*:?[ \t]*(.*)$", re.MULTILINE)
 _STEPS = re.compile(r"^Key steps:[ \t]*\n((?:[-*] .*\n?|[ \t]+\S.*\n?)+)", re.MULTILINE)
 _COMMAND = re.compile(r"`([^`\n]{2,200})`(?! failed)")
@@ -48,7 +49,9 @@ class Trail(Struct, frozen=True, kw_only=True):
 
 
 def trails(row: Extracted) -> list[Trail]:
-    """The tasks of a session's summary with their commands; a word without arguments, such as a file, is none."""
+    """Return the tasks of a session's summary with their commands; a word without arguments, such
+    as a file, is not one.
+    """
     text = row.rollout_summary.replace("\r\n", "\n")
     starts = list(_TASK.finditer(text))
     found = []
@@ -63,7 +66,7 @@ def trails(row: Extracted) -> list[Trail]:
 
 
 def procedures(rows: Sequence[Extracted], paths: Mapping[str, str]) -> dict[str, bytes]:
-    """The drafts by path. The same sessions give the same bytes."""
+    """Draft the skills by path. The same sessions give the same bytes."""
     known = sorted((trail for row in rows for trail in trails(row)), key=lambda trail: (trail.place, trail.thread, trail.title))
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
     for first, second in islice(_pairs(known), _PAIRS):
@@ -82,7 +85,9 @@ def procedures(rows: Sequence[Extracted], paths: Mapping[str, str]) -> dict[str,
 
 
 def _pairs(known: Sequence[Trail]) -> Iterator[tuple[Trail, Trail]]:
-    """Tasks of two sessions in one place that have commands enough in common to be worth a comparison."""
+    """Yield tasks of two sessions in one place that share enough commands to be worth a
+    comparison.
+    """
     for _, trails_there in groupby(known, key=lambda trail: trail.place):
         for first, second in combinations(trails_there, 2):
             if first.thread != second.thread and len(set(first.commands) & set(second.commands)) >= STEPS:
@@ -90,7 +95,7 @@ def _pairs(known: Sequence[Trail]) -> Iterator[tuple[Trail, Trail]]:
 
 
 def common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """The longest sequence of commands that stand in both, in this order."""
+    """Return the longest common subsequence of commands."""
     lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for at, command in enumerate(first, 1):
         for other, against in enumerate(second, 1):

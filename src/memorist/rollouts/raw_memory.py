@@ -1,7 +1,9 @@
-"""The raw memory that stage one leaves of a session: values, their text, and the values again from a text that a model or a person wrote. Pure.
+"""The raw memory that stage one produces of a session: values, rendering, and parsing of text by a
+model or a user. Pure.
 
-The layout is the published one (codex.md section 1.7): a header, then a block per task with four lists. What memorist adds stands where a reader
-of that layout passes over it: a line `scope:` per task, and in brackets before each entry how it is proven, its day and where it stands.
+The layout is the published one (codex.md section 1.7): a header, then one block per task with four
+lists. What memorist adds stands where a reader of that layout ignores it: a line `scope:` per task,
+and in brackets before each entry its proof, day and evidence.
 """
 
 from __future__ import annotations
@@ -19,17 +21,19 @@ from memorist.rollouts.one_line import line
 
 Outcome = Literal["success", "partial", "uncertain", "fail"]
 Scope = Literal["global", "repository", "directory"]
-"""Where a fact holds (RO-7): everywhere, in the repository of the session, or in its folder only."""
+"""Where a claim holds (RO-7): everywhere, in the session's repository, or only in its folder."""
 Proof = Literal["said", "proved", "inferred"]
-"""The user said it; the structure of the session proves it (an exit status, a changed file); or a model concluded it."""
+"""The user said it; the structure of the session proves it (an exit status, a changed file); or a
+model inferred it.
+"""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PROOFS: tuple[Proof, ...] = get_args(Proof)
 REPORTED = "The agent reported: "
-"""Before the agent's own last words: what nobody checked."""
+"""Prefix of the agent's own last words, which no one checked."""
 UNKNOWN = "unknown"
-"""The folder of a session that names none."""
+"""Folder of a session that names none."""
 
 MAX_ENTRY = 2_000
 """Characters of one entry; a longer one is cut."""
@@ -45,15 +49,15 @@ class Bullet(Struct, frozen=True, kw_only=True):
     text: str
     proof: Proof = "inferred"
     date: str = ""
-    """The day it was said or seen, ISO 8601; empty where the session has no times."""
+    """The day it was said or seen, ISO 8601; empty if the session has no times."""
     evidence: str = ""
-    """Where it stands in the session, such as `line 120`; empty where that is not known."""
+    """Where it stands in the session, such as `line 120`; empty if unknown."""
     scope: Scope | None = None
-    """Where it holds, if that is another scope than its task's."""
+    """Where it holds, if different from its task's scope."""
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """One thing the user wanted, and what it left behind."""
+    """One thing the user wanted, and what was learned from it."""
 
     name: str
     group: str = ""
@@ -69,7 +73,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 class RawMemory(Struct, frozen=True, kw_only=True):
-    """What stage one made of a session."""
+    """Stage one's raw memory of a session."""
 
     description: str = ""
     task_group: str = ""
@@ -90,7 +94,7 @@ SECTIONS = {
     "failures": "Failures and how to do differently",
     "references": "References",
 }
-"""The four lists of a task, by field, in their order."""
+"""The four lists of a task by field, in order."""
 
 _TASK = late_pattern(r"#{1,6}\s*task\b\s*\d*\s*[:.–—-]*\s*(.*)", re.IGNORECASE)
 _KEY = late_pattern(r"(?:[-*]\s+)?\**(task|task_group|task_outcome|outcome|scope|cwd|keywords)\**\s*:(?:\s+|$|\*)(.*)", re.IGNORECASE)
@@ -106,7 +110,9 @@ _OUTCOME_WORDS: dict[str, Outcome] = {
 
 
 def tidy(raw: RawMemory) -> RawMemory:
-    """The same in the form that its text can hold: one line per entry, no control characters, nothing empty, nothing beyond the limits."""
+    """Normalize to what the text form can hold: one line per entry, no control characters, nothing
+    empty, limits applied.
+    """
     return RawMemory(
         description=line(raw.description),
         task_group=line(raw.task_group),
@@ -118,7 +124,7 @@ def tidy(raw: RawMemory) -> RawMemory:
 
 
 def _words(words: Iterable[str]) -> tuple[str, ...]:
-    """Keywords: each once, none with a comma."""
+    """Return the keywords without duplicates and commas."""
     found = dict.fromkeys(word for each in words for part in each.split(",") if (word := line(part, 80).strip("[]\"' ")))
     return tuple(found)[:MAX_KEYWORDS]
 
@@ -149,7 +155,7 @@ def _pointer(text: str) -> str:
 
 
 def render(raw: RawMemory) -> str:
-    """The text of a raw memory; empty for one that says nothing."""
+    """Render a raw memory; empty if it says nothing."""
     raw = tidy(raw)
     if raw.empty:
         return ""
@@ -184,12 +190,15 @@ def _task_text(number: int, task: Task) -> str:
 
 
 def mark(bullet: Bullet) -> str:
-    """What stands in brackets before an entry: how it is proven, its scope if that is its own, its day, where it stands."""
+    """Render the bracket before an entry: its proof, its own scope if any, its day and evidence."""
     return f"[{'; '.join(filter(None, (bullet.proof, bullet.scope, bullet.date, bullet.evidence)))}]"
 
 
 def parse(text: str) -> RawMemory:
-    """The raw memory of a text. Never fails: what the layout does not name becomes an entry, an unknown word of outcome or scope the usual one."""
+    """Parse a raw memory.
+
+    Never fails: unknown lines become entries, unknown outcomes and scopes the default.
+    """
     document = split(_unfenced(text))
     front = document.front
     values = {entry.key: entry.raw.partition(":")[2] for entry in front.entries} | front.values if front else {}
@@ -214,7 +223,9 @@ def _value(found: object) -> str:
 
 
 def _unfenced(text: str) -> str:
-    """A text without blank lines before it, and without a fence of code around all of it, which models like to put there."""
+    """Strip leading blank lines, and a code fence around the whole text, which models like
+    to add.
+    """
     plain = text.strip()
     if plain.startswith("```") and plain.endswith("```") and "\n" in plain:
         return plain[plain.index("\n") + 1 : -3]
@@ -222,18 +233,18 @@ def _unfenced(text: str) -> str:
 
 
 def outcome_of(text: str) -> Outcome:
-    """An outcome from what somebody wrote; `uncertain` for what is none."""
+    """Parse an outcome; `uncertain` for anything unknown."""
     first = re.split(r"[^a-z]+", text.strip("`*\"' ").casefold(), maxsplit=1)[0]
     return next((each for each in OUTCOMES if each == first), _OUTCOME_WORDS.get(first, "uncertain"))
 
 
 def scope_of(text: str) -> Scope:
-    """A scope from what somebody wrote; the repository for what is none."""
+    """Parse a scope; the repository for anything unknown."""
     return next((each for each in SCOPES if each == text.strip("`*\"' ").casefold()), "repository")
 
 
 class _Block:
-    """A task while its lines are read."""
+    """A task while its lines are parsed."""
 
     def __init__(self, name: str = "") -> None:
         self.values: dict[str, str] = {"task": name}
@@ -241,7 +252,7 @@ class _Block:
         self.field = ""
 
     def take(self, text: str) -> None:
-        """Take in one line."""
+        """Add one line."""
         plain = text.strip()
         title = plain.strip("#*_ ").rstrip(":").strip("*_ ").casefold()
         field = _TITLES.get(title) or (_OTHER_TITLES.get(title) if plain.rstrip("* ").endswith(":") or plain.startswith("#") else None)
@@ -264,7 +275,7 @@ class _Block:
             into.append(found[1] if found else plain)
 
     def task(self) -> Task:
-        """The task of the lines so far."""
+        """Return the task of the lines so far."""
         values = self.values
         lists = {field: tuple(map(_bullet, entries)) for field, entries in self.lists.items()}
         return Task(

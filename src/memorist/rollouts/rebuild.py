@@ -1,6 +1,7 @@
-"""What stage one had made, taken back from the files of stage two after the database was lost. Pure.
+"""Restore stage one's extracts from stage two's files after the database was lost. Pure.
 
-`raw_memories.md` and `rollout_summaries/` hold what was selected last, so that need not be extracted again. `store.rollouts.restore` puts it back.
+`raw_memories.md` and `rollout_summaries/` hold what was last selected, so that need not be
+extracted again. `store.rollouts.restore` writes it to the database.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ LOST = (
     "attempts that failed, and their reasons",
     "which sessions were left out by the user's word: say it again, before the next extraction",
 )
-"""What no file holds, for a person."""
+"""What no file holds, in words for the user."""
 
 
 class Rebuilt(Struct, frozen=True, kw_only=True):
-    """What can be put back, in the order of the threads' ids, and what cannot."""
+    """What can be restored, in the order of thread ids, and what cannot."""
 
     kept: tuple[Kept, ...]
     lost: tuple[str, ...] = LOST
 
 
 def rebuild(found: Iterable[Extracted]) -> Rebuilt:
-    """The extracts that files hold, as the database is to have them: of one session the newest, and nothing of one that has neither text."""
+    """Return the extracts that files hold as database rows: the newest of each session, and none
+    without either text.
+    """
     newest: dict[str, Extracted] = {}
     for each in found:
         if each.thread and not each.empty and (each.thread not in newest or newest[each.thread].updated < each.updated):

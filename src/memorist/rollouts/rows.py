@@ -1,7 +1,9 @@
-"""Entries of a recorded session made into rows of evidence: who speaks, what is left out, what belongs together (RO-3). Pure.
+"""Turn entries of a recorded session into rows of evidence: who speaks, what is left out, what
+belongs together (RO-3). Pure.
 
-Left out: reasoning, developer and system messages, instruction files and skill bodies that a harness put in, what memorist itself showed of earlier
-sessions. Pictures and documents stay as marks. A question that the agent put to the user, or a call that the user refused with words, is the user's.
+Left out: reasoning, developer and system messages, instruction files and skill bodies that a client
+inserted, and what memorist itself showed of earlier sessions. Images and documents stay as marks. A
+question the agent asked the user, or a call the user refused with words, counts as the user's.
 """
 
 from __future__ import annotations
@@ -17,18 +19,22 @@ from memorist.session_memory.actions import Action, Asks, Changes, Delegates, Pl
 from memorist.session_memory.outcomes import ends_of, outcome_of
 
 OPEN_LIMIT = 64
-"""Calls that wait for their answer; an older one's answer never came."""
+"""Calls awaiting a result; the result of an older one never came."""
 _CALL_LENGTH = 400
 _INSTRUCTIONS = (
     "# agents.md instructions", "<skill", "<user_instructions", "base directory for this skill:", "<permissions instructions", "<system-reminder",
     "<skills_instructions", "<plugins_instructions", "<apps_instructions", "<collaboration_mode", "<personality_spec", "caveat: the messages below",
     "<local-command-caveat", "[memorist]",
 )  # fmt: skip
-"""How texts begin that a harness repeats in every session, folded: they tell of the instruction files, not of what was done."""
+"""How texts begin that a client repeats in every session, case-folded: they are instruction files,
+not work.
+"""
 
 
 def day(timestamp: float | None) -> str:
-    """The day of a time in seconds since the epoch, UTC; empty for none, and for one outside the calendar."""
+    """Return the UTC day of a time in seconds since the epoch; empty for none, and for one outside
+    the calendar.
+    """
     if timestamp is None:
         return ""
     try:
@@ -38,16 +44,20 @@ def day(timestamp: float | None) -> str:
 
 
 class RowMaker:
-    """Makes rows of entries, in order. What the agent said last before the user spoke again is its answer; that is known late."""
+    """Builds rows of entries, in order.
+
+    The agent's last words before the user speaks again are its final answer, which is known only
+    then.
+    """
 
     def __init__(self) -> None:
         self._open: dict[str, Action] = {}
         self._saying: list[Row] = []
         self.turns = 0
-        """Messages of the person so far."""
+        """User messages so far."""
 
     def add(self, entry: Entry) -> Iterator[Row]:
-        """The rows that are complete with this entry."""
+        """Yield the rows that are complete with this entry."""
         if isinstance(entry, Boundary):
             yield from self._said(Tier.COMMENTARY)
             return
@@ -61,7 +71,7 @@ class RowMaker:
             yield from self._others(entry)
 
     def end(self) -> Iterator[Row]:
-        """The rows that wait, at the end of the session."""
+        """Yield the pending rows at the end of the session."""
         yield from self._said(Tier.FINAL)
 
     def _said(self, tier: Tier) -> Iterator[Row]:
@@ -115,13 +125,13 @@ def _row(message: Message, tier: Tier, text: str) -> Row:
 
 
 def _marks(holder: Message | ToolResult) -> str:
-    """A mark for each picture and document."""
+    """Render one mark per image and document."""
     blocks = holder.blocks if isinstance(holder, Message) else holder.content
     return "\n".join("[image]" if isinstance(block, Image) else "[document]" for block in blocks if isinstance(block, Image | Document))
 
 
 def described(action: Action | None) -> str:
-    """A call in a few words."""
+    """Describe a call in a few words."""
     match action:
         case Runs(short=short):
             return f"$ {short}"

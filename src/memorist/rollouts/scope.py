@@ -1,4 +1,6 @@
-"""Where what a session taught holds (RO-7): in its repository or folder, and everywhere only where the person's own words say so. Pure."""
+"""Where a session's lessons hold (RO-7): its repository or folder, and everywhere only if the
+user's own words say so. Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,17 @@ _WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
 
 
 def holds_everywhere(words: str) -> bool:
-    """Whether the person's words are about the person, or about all projects."""
+    """Tell whether the user's words are about the user, or about all projects."""
     return kind_of(words) == "user" or _EVERYWHERE.search(words) is not None
 
 
 def project_of(thread: Thread) -> str:
-    """The name of the project: the last part of its root, of a worktree's that of the repository it stands in."""
+    """Return the project's name: the last part of its root, for a worktree that of its
+    repository.
+    """
     return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
 
 
 def own_scope(thread: Thread) -> Scope:
-    """The repository, or, of a folder that belongs to none, that folder."""
+    """Return the repository scope, or the folder scope for a folder that belongs to none."""
     return "directory" if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch else "repository"

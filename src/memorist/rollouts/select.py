@@ -1,4 +1,6 @@
-"""Which sessions are consolidated: the most used, then the newest, as many as the settings say (RO-5; codex.md section 1.8). Pure."""
+"""Select which sessions are consolidated: most used, then newest, up to the configured number
+(RO-5; codex.md section 1.8). Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,13 @@ _DAY = 86_400
 
 
 def select(rows: Iterable[Kept], *, limit: int, unused_days: int, now: float) -> tuple[Kept, ...]:
-    """The selection in ascending order of the sessions' ids, so that a change of rank alone changes no file.
+    """Return the selection in ascending order of session ids, so that a change of rank alone
+    changes no file.
 
-    Left out are extracts without content, and those last cited (or, if never, last changed or extracted: an old session that was imported lately is
-    new here) longer than `unused_days` before `now` (seconds since the epoch). More than `limit` are ranked by uses, last use or change, last change, id.
+    Left out are extracts without content, and those last cited (or, if never cited, last changed or
+    extracted: an old session imported recently is new here) more than `unused_days` before `now`
+    (seconds since the epoch). If there are more than `limit`, they are ranked by uses, last use or
+    change, last change, id.
     """
     cutoff = now - unused_days * _DAY
     fit = [row for row in rows if not row.extracted.empty and _wanted_last(row) >= cutoff]
@@ -26,5 +31,5 @@ def _touched(row: Kept) -> int:
 
 
 def _wanted_last(row: Kept) -> int:
-    """When it was cited last; where it never was, when it was changed or extracted."""
+    """Return when it was last cited; if never, when it was changed or extracted."""
     return max(row.extracted.updated, row.extracted.generated) if row.last_use is None else row.last_use

@@ -8,42 +8,48 @@ from msgspec import Meta, Struct
 
 
 class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which sessions become memory, and how much work that may be. Whether it is done by itself is `long_term`.
+    """Which sessions become memory, and how much work that may be.
+
+    Whether it runs automatically is `long_term`.
 
     Source of each default: codex.md sections 1.3 to 1.10, requirements RO-1 to RO-9.
     """
 
     form: Literal["full", "lean"] = "full"
-    """`full` keeps MEMORY.md, memory_summary.md and skills; `lean` one summary under `lean_bytes`."""
+    """`full` keeps MEMORY.md, memory_summary.md and skills; `lean` one summary under
+    `lean_bytes`.
+    """
     model: str = ""
-    """Model of stage one; empty for the one of background work (`model`)."""
+    """Model of stage one; empty uses the model of background work (`model`)."""
     consolidation_model: str = ""
-    """Model of stage two; empty for that of stage one."""
+    """Model of stage two; empty uses that of stage one."""
     max_age_days: Annotated[int, Meta(ge=0)] = 10
-    """Sessions older than that are not looked at by themselves."""
+    """Older sessions are not extracted automatically."""
     min_idle_hours: Annotated[int, Meta(ge=0)] = 6
     """Hours since a session's newest message before it counts as finished."""
     sources: tuple[str, ...] = ("", "cli", "vscode", "sdk-cli", "memorist")
-    """Who may have run a session; sub-agents and internal sessions never count."""
+    """Session sources that are extracted; subagents and internal sessions never are."""
     scan: Annotated[int, Meta(ge=1)] = 5_000
-    """Newest sessions looked at in one scan."""
+    """Newest sessions examined in one scan."""
     running: Annotated[int, Meta(ge=1)] = 2
-    """Sessions that are extracted at the same time, over all processes."""
+    """Sessions extracted at the same time, over all processes."""
     lease_seconds: Annotated[int, Meta(ge=60)] = 3_600
-    """A claim without a sign of life lasts that long."""
+    """Lifetime of a claim without a heartbeat."""
     retries: Annotated[int, Meta(ge=1)] = 3
     """Attempts at a session before it waits for a newer version of it or for the user."""
     retry_seconds: Annotated[int, Meta(ge=0)] = 3_600
-    """Wait after a failed attempt."""
+    """Delay after a failed attempt."""
     cooldown_hours: Annotated[int, Meta(ge=0)] = 6
-    """Wait after a consolidation that succeeded."""
+    """Delay after a successful consolidation."""
     consolidated: Annotated[int, Meta(ge=1)] = 256
-    """Sessions consolidated at most."""
+    """Upper bound of consolidated sessions."""
     unused_days: Annotated[int, Meta(ge=1)] = 30
-    """A session that was neither used nor changed for that long is not consolidated any more, and its extract is removed in time."""
+    """A session neither used nor changed for that long is no longer consolidated, and its extract
+    is eventually removed.
+    """
     summary_tokens: Annotated[int, Meta(ge=0)] = 2_500
     """Tokens of the summary that are shown, cut by whole entries."""
     lean_bytes: Annotated[int, Meta(ge=0)] = 10_000
     """Bytes of the summary in the lean form."""
     pollutes: bool = False
-    """True leaves out sessions that took in content from the web or from MCP servers."""
+    """True excludes sessions that took in content from the web or from MCP servers."""

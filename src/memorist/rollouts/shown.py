@@ -1,4 +1,6 @@
-"""What a session is shown of its memory at the start: the entries that hold where it runs, whole, the most useful first (RO-7, RO-8). Pure."""
+"""What a session is shown of its memory at the start: applicable entries, whole, most useful first
+(RO-7, RO-8). Pure.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from memorist.safety.secrets import redact
 
 TAG = "memory_summary"
 _HUGE = 4
-"""An entry that takes more than this part of the room is left out, so that it does not push out all others."""
+"""An entry larger than this part of the room is left out, so that it does not push out all others.
+"""
 
 
 class Texts(Struct, frozen=True):
@@ -41,23 +44,25 @@ class Shown(Struct, frozen=True, kw_only=True):
 
     text: str
     tokens: int
-    """Estimated, of the summary in it."""
+    """Estimated tokens of the summary in it."""
     entries: int
     """Preferences, tips and topics in it."""
     left_out: int
-    """Those of this place for which there was no room."""
+    """Entries of this place left out for lack of space."""
     elsewhere: int
-    """Those that hold in other places."""
+    """Entries that hold in other places."""
     withheld: int
-    """Those that read like orders planted for an agent."""
+    """Entries that read like orders planted for an agent."""
 
     def section(self, family: Family, source: str) -> Section:
-        """The text for its place in the context: the developer message of the rollout family, a reminder of the file-native one."""
+        """Build its context section: the rollout family's developer message, or the file-native
+        family's reminder.
+        """
         return Section(tag="memory" if family == "rollout" else "system-reminder", text=self.text, source=source)
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Who is shown it, and how much."""
+    """For which session it is rendered, and how much."""
 
     here: Here
     folder: str
@@ -68,9 +73,10 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def show(summary: str, notes: Sequence[Note], view: View, texts: Texts) -> Shown | None:
-    """What a session is shown; None when there is nothing for it. `summary` is the text of `memory_summary.md`, empty where there is none.
+    """Render what a session is shown; None if there is nothing for it.
 
-    Notes that were not merged yet are shown at once, before everything else.
+    `summary` is the text of `memory_summary.md`, empty if there is none. Notes that are not merged
+    yet come first.
     """
     whole = parse(summary) if summary.partition("\n")[0].strip() == VERSION else Summary()
     held = _with_notes(_here(whole, view.here), notes, view.here)
@@ -107,7 +113,7 @@ def _text(summary: Summary) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text as it is shown: without the version line, headings without anything below them, and scaffold."""
+    """Return the text without the version line, headings without content, and scaffold."""
     lines = text.removeprefix(VERSION).strip().split("\n\n")
     kept = [
         part for at, part in enumerate(lines) if not part.startswith("## ") or (at + 1 < len(lines) and not lines[at + 1].startswith("## "))
@@ -120,7 +126,10 @@ def _count(summary: Summary) -> int:
 
 
 def _here(summary: Summary, here: Here) -> Summary:
-    """What holds in the place. Sections that the layout does not name have no place, and are not shown."""
+    """Return what applies at the location.
+
+    Sections unknown to the layout have no place, and are not shown.
+    """
 
     def holding(place: str) -> bool:
         return holds(place, absolute_folders(place), here)
@@ -145,7 +154,9 @@ def _with_notes(summary: Summary, notes: Sequence[Note], here: Here) -> Summary:
 
 
 def _fit(summary: Summary) -> Summary:
-    """Without entries that read like orders planted for an agent: files can be changed past every gate (SF-2)."""
+    """Drop entries that read like orders planted for an agent: files can be changed past every gate
+    (SF-2).
+    """
 
     def parts(given: Sequence[Part]) -> tuple[Part, ...]:
         kept = (Part(part.place, tuple(entry for entry in part.entries if not _ordering(entry))) for part in given)
@@ -165,7 +176,7 @@ def _ordering(text: str) -> bool:
 
 
 def _small(summary: Summary, limit: int) -> Summary:
-    """Without entries that are too long to be shown beside others."""
+    """Drop entries that are too long to be shown beside others."""
 
     def short(text: str) -> bool:
         return estimate_text(text) <= limit

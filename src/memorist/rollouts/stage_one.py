@@ -1,8 +1,10 @@
-"""Stage one by a model: what it is asked, and what of its answer counts (RO-4). Pure.
+"""Stage one by a model: what it is asked, and which parts of its answer count (RO-4). Pure.
 
-The answer is read strictly. Then code decides what may stand: a preference only with the person's own words, looked up in what the model was shown; of
-everything else nothing that tries to give orders or leave, or that hands on an order from a tool, a page or another agent (SF-2). Secrets go, and what
-the person said outright stands in any case, whether the model saw it or not.
+The answer is parsed strictly. Then code decides what may stand: a preference only with the user's
+own words, looked up in what the model was shown; of everything else nothing that tries to give
+orders or permission, or that passes on an order from a tool, a page or another agent (SF-2).
+Secrets are removed. What the user said outright stands in any case, whether the model saw it or
+not.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ from memorist.safety.secrets import redact
 from memorist.store.thread import Thread
 
 LONGEST = 400_000
-"""Characters of an answer that is looked at; a longer one is none."""
+"""Characters of an answer that are examined; a longer one is unusable."""
 SUMMARY = 40_000
-"""Characters of a summary that is kept."""
+"""Characters of a summary that are kept."""
 TRIES = 2
-"""Answers asked for before the structural way is taken."""
+"""Answers requested before the structural fallback is used."""
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -63,7 +65,10 @@ class Texts(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the model says: both texts, and words for a file name. All empty: nothing is worth keeping."""
+    """The model's answer: both texts, and words for a file name.
+
+    If all are empty, nothing is worth keeping.
+    """
 
     raw_memory: str
     rollout_summary: str
@@ -76,7 +81,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Unusable(Struct, frozen=True):
-    """An answer that cannot be used, and why, in one sentence."""
+    """An unusable answer, and why, in one sentence."""
 
     why: str
 
@@ -89,24 +94,26 @@ class Part(Struct, frozen=True, kw_only=True):
     count: int = 1
     before: str = ""
     why: str = ""
-    """Why the last answer was of no use; empty for the first."""
+    """Why the last answer was unusable; empty for the first."""
 
 
 class Judged(Struct, frozen=True):
-    """What may stand of an answer, and how many of its entries were thrown away."""
+    """What may stand of an answer, and how many of its entries were dropped."""
 
     stage: Stage
     dropped: int = 0
 
 
 def material(part: Part) -> str:
-    """What the model is shown: the session, and what its earlier parts gave, without secrets, between tags that nothing inside can close."""
+    """Render the session and what its earlier parts gave, without secrets, in tags that nothing
+    inside can close.
+    """
     before = f"<before>\n{neutralise(part.before, _TAGS).strip()}\n</before>\n\n" if part.before else ""
     return redact(f"{before}<session>\n{neutralise(part.evidence, _TAGS)}\n</session>").text
 
 
 def instruction(texts: Texts, part: Part, thread: Thread) -> str:
-    """What the model is asked."""
+    """Render the instruction."""
     place = filled(texts.part, {"number": str(part.number), "count": str(part.count)}, strict=True) if part.count > 1 else ""
     values = {
         "cwd": cleaned_line(thread.cwd) or UNKNOWN,
@@ -119,7 +126,9 @@ def instruction(texts: Texts, part: Part, thread: Thread) -> str:
 
 
 def read(text: str) -> Answer | Unusable:
-    """The answer in what the model wrote: one object of the three texts, perhaps in a fence or with words around it."""
+    """Parse the model's answer: one object of the three texts, possibly in a fence or surrounded by
+    words.
+    """
     start, end = text.find("{"), text.rfind("}")
     if len(text) > LONGEST:
         return Unusable(f"it is longer than {LONGEST:,} characters.")
@@ -136,7 +145,9 @@ def read(text: str) -> Answer | Unusable:
 
 
 def _half(answer: Answer) -> str:
-    """Why an answer of the right shape says too little; empty for a whole one, and for one that says nothing at all."""
+    """Return why an answer of the right shape is incomplete; empty for a complete one, and for one
+    that says nothing at all.
+    """
     if answer.empty:
         return ""
     if not (answer.raw_memory.strip() and answer.rollout_summary.strip()):
@@ -145,7 +156,11 @@ def _half(answer: Answer) -> str:
 
 
 def judged(answer: Answer, said: Evidence, known: RawMemory, thread: Thread) -> Judged:
-    """What may stand of an answer. `said` is what the model was shown, by speaker; `known` what the structure of the session proves."""
+    """Return what may stand of an answer.
+
+    `evidence` is what the model was shown, by speaker; `structural_memory` what the session's
+    structure proves.
+    """
     if answer.empty:
         return Judged(Stage(RawMemory()))
     judge = _Judge(said, thread)
@@ -167,7 +182,7 @@ def judged(answer: Answer, said: Evidence, known: RawMemory, thread: Thread) -> 
 
 
 def with_said(tasks: Sequence[Task], known: RawMemory) -> list[Task]:
-    """The tasks with what the person said outright and the model left out, in the last of them."""
+    """Add what the user said outright and the model left out, to the last of the tasks."""
     there = [bullet.text for task in tasks for bullet in task.preferences if bullet.proof == "said"]
     quotes = [plain(quote) for text in there for quote in _QUOTED.findall(text)]
     whole = " ".join(map(plain, there))
@@ -183,7 +198,7 @@ def with_said(tasks: Sequence[Task], known: RawMemory) -> list[Task]:
 
 
 class _Judge:
-    """Decides entry by entry; counts what is thrown away."""
+    """Judges entry by entry; counts what is dropped."""
 
     def __init__(self, said: Evidence, thread: Thread) -> None:
         self._said = said
@@ -192,7 +207,7 @@ class _Judge:
         self.dropped = 0
 
     def task(self, task: Task) -> Task | None:
-        """The task with the entries that may stand; None where its name may not."""
+        """Return the task with its acceptable entries; None if its name is not acceptable."""
         if not self.is_harmless(task.name):
             self.dropped += 1
             return None
@@ -212,11 +227,12 @@ class _Judge:
     def _kept(self, bullets: Sequence[Bullet], *, wish: bool = False) -> tuple[Bullet, ...]:
         found = [self._bullet(bullet, wish=wish) for bullet in bullets]
         self.dropped += found.count(None)
-        # Later facts replace earlier ones by their day, so that one without a day has the session's.
+        # Later facts replace earlier ones by their day, so that one without a day has the
+        # session's.
         return tuple(bullet if bullet.date else replace(bullet, date=day(self._thread.updated)) for bullet in found if bullet is not None)
 
     def _bullet(self, bullet: Bullet, *, wish: bool) -> Bullet | None:
-        """The entry with what is known of its proof; None where it may not stand."""
+        """Return the entry with its verified proof; None if it is not acceptable."""
         quote, places = self._words_of_user(bullet.text)
         if places:
             everywhere = wish and holds_everywhere(quote)
@@ -226,7 +242,9 @@ class _Judge:
         return replace(bullet, proof="inferred", evidence=_pointer(bullet.evidence), scope=None)
 
     def _words_of_user(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The first of the quotations in a text that the person did say, and where; the whole text counts as one."""
+        """Return the first quotation in a text that the user did say, and where; the whole text
+        counts as one.
+        """
         for quote in (*_QUOTED.findall(text), text):
             places = quoted_in(quote, self._said)
             if places:
@@ -234,18 +252,22 @@ class _Judge:
         return "", ()
 
     def _rests_on_user(self, bullet: Bullet) -> bool:
-        """It names an entry of the person that says something of the kind; it then stands as a conclusion, not as the person's words."""
+        """Tell whether it names a related user message as evidence; it then stands as an inference,
+        not as the user's words.
+        """
         words = self._user.get(_pointer(bullet.evidence), "")
         return bool(words) and not _QUOTED.search(bullet.text) and bears_on(bullet.text, words)
 
     def is_harmless(self, text: str) -> bool:
-        """It gives no orders to agents, grants nothing in the person's name, and hands on no order from elsewhere."""
+        """Tell whether it gives agents no orders, grants nothing in the user's name, and passes on
+        no order from elsewhere.
+        """
         if signs_of_orders(text) or grants(text) or waives(text):
             return False
         return not any(instructs(sentence) for sentence in borrowed(text, self._said)) if instructs(text) else True
 
     def summary(self, text: str) -> str:
-        """The lines of a summary that may stand."""
+        """Return the acceptable lines of a summary."""
         kept = []
         for line in redact(neutralise(text[: 2 * SUMMARY])).text.split("\n"):
             if self.is_harmless(line) or self._words_of_user(line)[1]:

@@ -1,8 +1,10 @@
-"""Stage one from a session's structure alone: the raw memory and the summary that its messages, calls and exit statuses prove (RO-4). Pure.
+"""Stage one from a session's structure alone: what its messages, calls and exit statuses prove
+(RO-4). Pure.
 
-Nothing here is concluded. What the person said stands as the person's, what a command or a file shows stands as proven, and the agent's own last words
-stand as a report that nobody checked. An outcome needs proof: a check that passed after the last change, something committed, the person's thanks or
-leave to go on, or, on the other side, a check that failed last. Without any of those it is uncertain.
+Nothing is inferred. What the user said stands as the user's words, what a command or a file shows
+stands as proven, and the agent's own last words stand as an unchecked report. An outcome needs
+proof: a check that passed after the last change, a commit, the user's thanks or permission to go
+on; or, on the other side, a check that failed last. Without any of those it is uncertain.
 """
 
 from __future__ import annotations
@@ -27,14 +29,14 @@ from memorist.session_memory.sentences import shorten
 from memorist.store.thread import Extracted, Thread
 
 TASKS = 12
-"""Tasks of one raw memory: those that say most, in their order."""
+"""Tasks of one raw memory: the most informative ones, in order."""
 CARRIED = 100
-"""Preferences of tasks that are not told, kept with the last that is; the newest."""
+"""Newest preferences of omitted tasks, kept with the last listed task."""
 PROVEN = 6
-"""Commands that worked, and failures, of one task."""
+"""Working commands, and failures, per task."""
 NAME = 110
 REPORT = 60
-"""Characters of the shortest report that tells anything."""
+"""Minimum characters of a report that says anything."""
 SLUG = 60
 """Characters of a slug (codex.md section 1.4)."""
 
@@ -52,7 +54,7 @@ _SUBJECT = re.compile(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 
 
 class Stage(Struct, frozen=True):
-    """What stage one makes: raw memory as a value, and the two texts."""
+    """Stage one's result: raw memory as a value, and the two texts."""
 
     memory: RawMemory
     summary: str = ""
@@ -65,13 +67,13 @@ class Stage(Struct, frozen=True):
 
 
 def structural(gathered: Gathering, thread: Thread) -> Stage:
-    """What the session proves; all empty where nobody asked anything, or nothing was answered."""
+    """Build what the session proves; empty if nothing was asked, or nothing was answered."""
     notes = [task for task in gathered.tasks if task.asked]
     if not notes or not gathered.spoke:
         return Stage(RawMemory())
     chosen = {id(each) for each in sorted(notes, key=lambda each: (-each.weight, -each.number))[:TASKS]}
     kept = [each for each in notes if id(each) in chosen]
-    # What the person said for later is never lost with the task in which it was said.
+    # What the user said for later is never lost with the task in which it was said.
     carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
     kept[-1].preferences = [*carried[-CARRIED:], *kept[-1].preferences]
     tasks = [_task(each, thread, [failure for failure in gathered.commands.failures if failure.turn == each.number]) for each in kept]
@@ -92,7 +94,7 @@ def structural(gathered: Gathering, thread: Thread) -> Stage:
 
 
 def extracted(stage: Stage, thread: Thread, *, now: float) -> Extracted:
-    """The value that is kept of a stage; `now` in seconds since the epoch."""
+    """Return the stored form of a result; `now` in seconds since the epoch."""
     empty = stage.memory.empty
     return Extracted(
         thread=thread.id,
@@ -109,7 +111,7 @@ def extracted(stage: Stage, thread: Thread, *, now: float) -> Extracted:
 
 
 def outcome_of(task: TaskNote) -> Outcome:
-    """How a task went, as far as that is proven."""
+    """Return a task's outcome, as far as it is proven."""
     failed = any(not ok for ok, _, _ in task.checks.values())
     checked = any(ok and when > task.edit_order and kind in CHECKS for kind, (ok, when, _) in task.checks.items())
     shipped = any(ok and kind in SHIPPING for kind, (ok, _, _) in task.checks.items())
@@ -124,7 +126,9 @@ def outcome_of(task: TaskNote) -> Outcome:
 
 
 def overall(outcomes: Sequence[Outcome]) -> Outcome:
-    """The outcome of a session from those of its tasks: what all share, else partial where something was achieved."""
+    """Return a session's outcome from its tasks': the common one, otherwise partial if something
+    succeeded.
+    """
     found = set(outcomes)
     if len(found) == 1:
         return outcomes[0]
@@ -150,7 +154,7 @@ def _task(note: TaskNote, thread: Thread, failures: Sequence[Failure]) -> Task:
 
 
 def task_name(note: TaskNote) -> str:
-    """What the person asked for, in one line: the first sentence of the request, or the heading of a plan."""
+    """Name the user's request in one line: its first sentence, or the heading of a plan."""
     text = next((each.text for each in note.asked if each.act in (Act.BEGINS, Act.GOES_ON)), note.asked[0].text)
     plan = _PLAN.match(text)
     if plan:
@@ -170,7 +174,9 @@ def task_name(note: TaskNote) -> str:
 
 
 def _worked(note: TaskNote) -> list[Bullet]:
-    """The commands that others will want again: checks, builds and installs that passed, and what was run more than once."""
+    """Return the commands worth reusing: checks, builds and installs that passed, and what ran more
+    than once.
+    """
     found = [
         (text, run)
         for text, run in note.runs.items()
@@ -203,7 +209,7 @@ def _proved(text: str, at: int, note: TaskNote) -> Bullet:
 
 
 def _reported(note: TaskNote) -> list[Bullet]:
-    """The agent's last words, as what they are."""
+    """Return the agent's last words, marked as a report."""
     found = [(text, at) for text, at in note.endings if len(text) >= REPORT]
     return [Bullet(text=f"{REPORTED}{text}", proof="inferred", date=note.date, evidence=pointer(at)) for text, at in found]
 
@@ -227,5 +233,5 @@ def _keywords(tasks: Sequence[Task]) -> tuple[str, ...]:
 
 
 def slug_of(name: str) -> str:
-    """A slug of a name: lower case ASCII letters and digits, joined by underscores."""
+    """Return a slug of a name: lower case ASCII letters and digits, joined by underscores."""
     return _NOT_SLUG.sub("_", name.lower())[:SLUG].strip("_")

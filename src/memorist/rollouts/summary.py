@@ -1,4 +1,6 @@
-"""The summary of a session as text, task by task, from its raw memory and what was done (codex.md section 1.7). Pure."""
+"""Render a session's summary task by task, from its raw memory and its actions (codex.md section
+1.7). Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ SHOWN_FILES = 12
 
 
 def steps_of(note: TaskNote, cwd: str) -> list[str]:
-    """What was done, in a few lines."""
+    """Describe what was done, in a few lines."""
     steps = [
         f"The user asked: “{shorten(each.text, 300)}”{_at(each.line)}" for each in note.asked if each.act in (Act.BEGINS, Act.GOES_ON)
     ][:6]
@@ -36,14 +38,14 @@ def steps_of(note: TaskNote, cwd: str) -> list[str]:
 
 
 def files_text(note: TaskNote, cwd: str) -> str:
-    """The changed files, most changed first."""
+    """Render the changed files, most changed first."""
     paths = sorted(note.edited, key=lambda path: -note.edited[path])
     more = f" and {len(paths) - SHOWN_FILES} more" if len(paths) > SHOWN_FILES else ""
     return ", ".join(f"`{relative(path, cwd)}`" for path in paths[:SHOWN_FILES]) + more
 
 
 def summary_of(memory: RawMemory, thread: Thread, steps: Sequence[Sequence[str]]) -> str:
-    """The text; `steps` are those of each task. Empty for a raw memory that says nothing."""
+    """Render the text; `steps` are those of each task. Empty if the raw memory says nothing."""
     if memory.empty:
         return ""
     branch = cleaned_line(thread.branch) or UNKNOWN

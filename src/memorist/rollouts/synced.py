@@ -1,4 +1,4 @@
-"""What one sync of past sessions did. Values only."""
+"""The report of one sync of past sessions. Values only."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ class Failed(Struct, frozen=True):
 
 
 class Synced(Struct, frozen=True, kw_only=True):
-    """What one sync did. `found` counts sessions, old and new; `claimed` those that were worked on; `consolidated` those that the files hold afterwards, 0
-    where they did not change.
+    """What one sync did.
+
+    `found` counts sessions, old and new; `claimed` those that were worked on; `consolidated` those
+    that the files hold afterwards, 0 if they did not change.
     """
 
     found: int
@@ -43,7 +45,9 @@ class Synced(Struct, frozen=True, kw_only=True):
 
 
 def parted(heard: Sequence[Told]) -> tuple[list[Done], tuple[Failed, ...]]:
-    """What ended, and what has to wait and why: what could not be claimed, and what was given back."""
+    """Split events into finished jobs, and deferred ones with the reason: not claimable, or
+    released.
+    """
     done = [each for each in heard if isinstance(each, Done) and each.outcome != "released"]
     waits = [
         Failed(each.key, each.reason) if isinstance(each, Done) else Failed(each.refused.key, _reason(each.refused))
@@ -54,7 +58,10 @@ def parted(heard: Sequence[Told]) -> tuple[list[Done], tuple[Failed, ...]]:
 
 
 def _reason(refused: Refused) -> str:
-    """For a person. What waits after a failure says so: whoever has mended the cause must not take the old reason for a new one."""
+    """Return the reason for the user.
+
+    A wait after a failure says so, lest the old reason be taken for a new one.
+    """
     if refused.why != "backoff" or refused.until is None:
         return refused.reason or refused.why
     until = datetime.fromtimestamp(refused.until, UTC).strftime("%H:%M UTC")
@@ -62,6 +69,8 @@ def _reason(refused: Refused) -> str:
 
 
 def without_model(extracts: Sequence[Kept], made: Collection[str]) -> list[str]:
-    """A remark where structure served for some of these sessions although there is a model."""
+    """Return a remark if the structural fallback was used for some of these sessions although there
+    is a model.
+    """
     problems = [each.extracted.problem for each in extracts if each.extracted.thread in made and each.extracted.problem]
     return [f"{len(problems):,} extracted without the model; the first because {problems[0]}"] if problems else []

@@ -1,4 +1,4 @@
-"""What is held of one task of a recorded session while the session is gone through. Values only."""
+"""The record of one task of a recorded session during its scan. Values only."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from memorist.rollouts.raw_memory import Bullet
 from memorist.session_memory.outcomes import Outcome
 
 MOST_WORDS = 24
-"""Messages of the person held of a task."""
+"""User messages held of a task."""
 ENDING = 480
-"""Characters held of what the agent said last."""
+"""Characters held of the agent's last words."""
 
 CHECKS = frozenset({"test", "lint", "typecheck", "build"})
 SHIPPING = frozenset({"commit", "push", "merge"})
 
 
 class Asked(Struct, frozen=True):
-    """A message of the person that belongs to a task."""
+    """A user message that belongs to a task."""
 
     text: str
     line: int
@@ -27,7 +27,7 @@ class Asked(Struct, frozen=True):
 
 
 class Run(Struct):
-    """A command of a task: how often it ran and failed, and its last end."""
+    """A command of a task: its runs, failures and last outcome."""
 
     kind: str
     runs: int = 0
@@ -45,27 +45,29 @@ class TaskNote(Struct):
     edited: dict[str, int] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     commits: list[tuple[str, int]] = field(default_factory=list)
-    """What a commit or push answered, and its line."""
+    """Output of a commit or push, and its line."""
     checks: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
-    """The last outcome of each kind of check and of shipping: whether it succeeded, when, and the command."""
+    """The last outcome of each kind of check and of shipping: success, order, and command."""
     edit_order: int = -1
     accept_order: int = -1
     complaint_order: int = -1
     interrupted: bool = False
     calls: int = 0
     endings: list[tuple[str, int]] = field(default_factory=list)
-    """What the agent said last before the person spoke again, with its line: the one that says most, and the newest."""
+    """The agent's last words before the user spoke again, with their line: the most informative,
+    and the newest.
+    """
     open_ending: bool = False
-    """The newest ending is of the reply under way."""
+    """The newest ending belongs to the reply under way."""
     preferences: list[Bullet] = field(default_factory=list)
     decided: list[Bullet] = field(default_factory=list)
     corrected: list[Bullet] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
-    """Addresses that the person gave, and the line."""
+    """Addresses that the user gave, and the line."""
     date: str = ""
 
     @property
     def weight(self) -> int:
-        """How much it says."""
+        """How informative it is."""
         talk = len(self.preferences) + len(self.corrected) + len(self.decided)
         return 4 * len(self.edited) + 4 * len(self.commits) + min(20, self.calls) + 10 * talk + min(4, len(self.asked))

@@ -1,4 +1,4 @@
-"""What a worker is given and what it tells. Values only."""
+"""The values a worker is configured with and emits. Values only."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from memorist.store.jobs import Finish
 from memorist.store.thread import Extracted, Thread
 
 Extract = Callable[[Thread], Awaitable[Extracted]]
-"""Stage one. Raises MemoristError with the reason when it cannot; the job is then tried again later."""
+"""Stage one. Raises MemoristError with the reason if it cannot; the job is then retried later."""
 
 Consolidate = Callable[[Callable[[], bool]], Awaitable[Sequence[Extracted]]]
-"""Stage two; gives the extracts that it consolidated. It is handed a question to ask before it changes anything that lasts: is the job still mine? Asking
-also renews the lease."""
+"""Stage two; returns the extracts that it consolidated.
+
+Its argument is to be called before any lasting change: it tells whether the job is still this
+worker's, and renews the lease.
+"""
 
 Outcome = Finish | Literal["consolidated", "failed", "released"]
 
 
 class Done(Struct, frozen=True, kw_only=True, tag="done"):
-    """A job that ended, one way or another."""
+    """A job that ended in any way."""
 
     kind: Kind
     key: str
     outcome: Outcome
     seconds: float
     reason: str = ""
-    """Why it failed, was lost or was given back."""
+    """Why it failed, was lost or was released."""
 
 
 class Waits(Struct, frozen=True, kw_only=True, tag="waits"):
@@ -44,29 +47,35 @@ Told = Done | Waits
 
 
 class Stages(Struct, frozen=True):
-    """The work itself."""
+    """The two stages of work."""
 
     extract: Extract
     consolidate: Consolidate
     last_extract: Extract | None = None
-    """Stage one where no attempt follows if it fails, so that the session is not lost; None: as ever."""
+    """Stage one for the last attempt, so that the session is not lost; None uses `extract`."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """How often workers on several machines look after each other, in seconds. Ours: a dead worker's job goes on within `stalled` + `sweep`."""
+    """Intervals of workers that share jobs over several machines, in seconds.
+
+    Our choice: a dead worker's job continues within `stalled` + `sweep`.
+    """
 
     stalled: float = 60.0
-    """A worker without a sign of life for that long is dead. Stages that compute for longer without awaiting anything must do it in a thread."""
+    """A worker without a heartbeat for that long is dead.
+
+    Stages that compute for longer without awaiting must do it in a thread.
+    """
     sweep: float = 60.0
-    """Time between two looks for new sessions and for what the dead left."""
+    """Time between two scans for new sessions and for dead workers' jobs."""
     lease: int = 180
-    """Longest lease; a setting that is shorter counts."""
+    """Longest lease; a shorter setting takes precedence."""
     settle: float = 10.0
-    """Wait before consolidation asks again whether the extractions that run have ended."""
+    """Delay before consolidation checks again whether running extractions have ended."""
 
 
 def terms_of(settings: RolloutsSettings, *, lease: int | None = None) -> Terms:
-    """What claims are given on by the settings; `lease` (seconds) bounds theirs."""
+    """Build the terms of claims from the settings; `lease` (seconds) bounds theirs."""
     return Terms(
         lease_seconds=settings.lease_seconds if lease is None else min(lease, settings.lease_seconds),
         retries=settings.retries,

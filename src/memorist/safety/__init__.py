@@ -1,1 +1,3 @@
-"""What guards the stores and the models: secrets taken out, hidden characters and planted orders found, data kept from posing as scaffold. Pure."""
+"""Protection of stores and models: redacting secrets, finding hidden characters and prompt
+injection, keeping data from posing as host markup. Pure.
+"""

@@ -1,7 +1,9 @@
-"""Scaffold inside data made harmless, and still readable (SF-3): a memory, a file or a tool's answer cannot open or close the tags around it.
+"""Neutralising host markup inside data, keeping it readable (SF-3): a memory, a file or a tool
+result cannot open or close the tags around it.
 
-The first sign of such a tag, `<`, becomes `&lt;`. So do the control words of chat templates (`<|im_start|>`). A text that begins as a harness's
-own notice does gets a word before it. What is harmless stays as it is; doing it again changes nothing.
+The first character of such a tag, `<`, becomes `&lt;`. So do the control tokens of chat templates
+(`<|im_start|>`). A text that begins like a host's own notice gets a prefix. Harmless text is
+unchanged; applying it twice changes nothing more.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ TAGS: tuple[str, ...] = (
     "user_action", "current_notes_content", "proposed_plan", "function_calls", "function_results",
     "tool_call", "invoke", "tool_result", "tool_use", "antml:invoke", "antml:parameter", "antml:function_calls",
 )  # fmt: skip
-"""Tags of both families that `memorist.formats.harness` knows, and those around tool calls. Neutralised wherever they stand."""
+"""Tags of both families that `memorist.formats.host_markup` knows, and those around tool calls.
+Neutralised wherever they stand.
+"""
 
 EVERYDAY: tuple[str, ...] = (
     "tools", "skill", "environments", "system", "developer", "assistant", "user", "human", "env", "image", "external_",
 )  # fmt: skip
-"""Tags with everyday names: neutralised where a line, or what follows another tag, begins with one."""
+"""Tags with common names: neutralised only at the start of a line or after another tag."""
 
 LEADS: tuple[str, ...] = (
     "this session is being continued from a previous conversation",
@@ -43,22 +47,24 @@ LEADS: tuple[str, ...] = (
     "# agents.md instructions",
     "# context from my ide setup:",
 )
-"""First words, folded, by which a harness's own texts are known."""
+"""First words, in lower case, by which a host's own texts are recognised."""
 _HOOK = re.compile(r"[A-Z][A-Za-z]{2,30}(?::[^\s:]{1,80})? hook (?:success|additional context|feedback|blocking error|stopped)")
 _LEAD_PREFIX = "(data) "
 _LEAD_LENGTH = 200
 
 _BRACKETS = "<\uff1c\ufe64"
-"""The sign, and its wide and small forms, which a model reads alike."""
+"""The less-than sign with its wide and small forms, which a model reads alike."""
 _REACH = 80
-"""Characters of a tag that are read: more than the longest name, with spaces and hidden characters between."""
+"""Characters read of a tag: more than the longest name, with spaces and hidden characters between.
+"""
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 _TEMPLATE = re.compile(r"<(?=\|[A-Za-z_]{2,40}\||\uff5c)")
 
 
 def neutralise(text: str, tags: Collection[str] = ()) -> str:
-    """The text with harmless scaffold tags; the same object where there are none. `tags` are further tag names, such as those of the wrapper
-    that the text is put into.
+    """The text with its host tags neutralised; the same object when there are none.
+
+    `tags` are further tag names, such as that of the wrapper the text is put into.
     """
     if text.isascii() and "<" not in text:
         return f"{_LEAD_PREFIX}{text}" if _is_lead(text) else text
@@ -83,7 +89,9 @@ def _pattern(names: tuple[str, ...], end: str) -> re.Pattern[str]:
 
 
 def _inner(text: str, at: int) -> str:
-    """What a tag says after its sign, folded: hidden characters, other forms of letters, case, and spaces or slashes before the name apart."""
+    """The text of a tag after its bracket, normalised: without hidden characters, compatibility
+    forms, case, and spaces or slashes before the name.
+    """
     piece = text[at + 1 : at + 1 + _REACH]
     if not piece.isascii() or not piece.isprintable():
         piece = unicodedata.normalize("NFKC", piece).encode("ascii", "ignore").decode("ascii").translate(_CONTROLS)
@@ -91,7 +99,7 @@ def _inner(text: str, at: int) -> str:
 
 
 def _begins(text: str, at: int) -> bool:
-    """Nothing stands before in the line, or only white space after the end of another tag."""
+    """Whether nothing precedes on the line, or only white space after the end of another tag."""
     before = text[max(0, at - _REACH) : at].rstrip(" \t")
     return not before or before[-1] in ">\n\r\x0b\x0c\x85\u2028\u2029" or not before.strip()
 

@@ -1,4 +1,4 @@
-"""A place in a text, and what was seen there."""
+"""A range of a text with the rule that matched it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from msgspec import Struct
 
 
 class Finding(Struct, frozen=True, order=True):
-    """`text[start:end]` was taken by the rule `rule`. It never holds the text itself, so that it can be logged (TM-4)."""
+    """The rule `rule` matched `text[start:end]`. It never holds the text itself, so that it can be
+    logged (TM-4).
+    """
 
     start: int
     end: int
@@ -16,9 +18,10 @@ class Finding(Struct, frozen=True, order=True):
 
 
 def apart(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings in order, without overlaps: one that begins earlier wins, and of two that begin together the longer.
+    """The findings in order, without overlaps: the one that begins earlier wins, and of two that
+    begin together the longer.
 
-    What a losing one covers beyond the winner stays covered, under its own name.
+    What a losing finding covers beyond the winner stays covered, under its own rule.
     """
     kept: list[Finding] = []
     end = 0

@@ -1,4 +1,6 @@
-"""A text as its reader takes it: without hidden characters, in one form of letters, small. Each character knows where it came from."""
+"""A text as its reader sees it: without hidden characters, with normalised letters, in lower case.
+Each character knows its original offset.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,24 @@ _SMALL = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'}
 
 
 class Folded(Struct, frozen=True):
-    """`text` is folded; `places[i]` is where its character `i` stands in the original, None where both are alike in place."""
+    """Folded text; `offsets[i]` is the original offset of its character `i`, None when all offsets
+    are unchanged.
+    """
 
     text: str
     places: tuple[int, ...] | None = None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The stretch of the original that a stretch of the folded text came from."""
+        """The range of the original text that a range of the folded text came from."""
         if self.places is None or start >= end:
             return start, end
         return self.places[start], self.places[end - 1] + 1
 
 
 def fold(text: str) -> Folded:
-    """Hidden characters gone, compatibility forms and look-alikes made plain, case folded."""
+    """Remove hidden characters, replace compatibility forms and look-alikes by plain letters, and
+    fold case.
+    """
     if text.isascii():
         return Folded(text.lower())
     alone = {character: _folded(character) for character in set(text)}
@@ -63,7 +69,7 @@ _SPACED = late_pattern(r"(?<![^\W_])(?:[^\W_][ .\-_*|/]{1,3}){7,}[^\W_](?![^\W_]
 
 
 def spaced_out(folded: Folded) -> list[tuple[tuple[int, int], str]]:
-    """Runs of single letters with a sign or space after each, and the letters alone."""
+    """Runs of single letters separated by a sign or space, and the letters alone."""
     return [(folded.span(*found.span()), re.sub(r"[\W_]+", "", found[0])) for found in _SPACED.finditer(folded.text)]
 
 
@@ -73,14 +79,14 @@ _ESCAPED = late_pattern(
     r"(?:%[0-9A-Fa-f]{2}[\w .,!]{0,20}){6,}|(?:&#x?[0-9A-Fa-f]{2,6};[\w .,!]{0,20}){6,}|(?:\\(?:u00|x)[0-9A-Fa-f]{2}[\w .,!]{0,20}){6,}"
 )
 _MARKS = ("%", "&#", "\\")
-"""One of them begins every escape."""
+"""Every escape begins with one of these."""
 _ESCAPE = late_pattern(r"%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{2,6});|&#(\d{2,7});|\\(?:u00|x)([0-9A-Fa-f]{2})")
 _LEAST_PRINTABLE = 0.9
 _LEAST_DECODED = 12
 
 
 def decoded(text: str) -> list[tuple[tuple[int, int], str]]:
-    """What blocks of base64, hex digits and escapes say, where it is text."""
+    """The text in blocks of base64, hex digits and escapes, where they decode to text."""
     read: list[tuple[tuple[int, int], str]] = []
     ways: list[tuple[re.Pattern[str], Callable[[str], bytes]]] = [(_BASE64, _from_base64), (_HEX, _from_hex)]
     if any(mark in text for mark in _MARKS):

@@ -1,6 +1,8 @@
-"""Whether a text grants a permission in a person's name (SF-2): "the user approved …", "no confirmation is needed". English and Chinese. Pure.
+"""Whether a text grants a permission in the user's name (SF-2): "the user approved …", "no
+confirmation is needed". English and Chinese. Pure.
 
-No memory may grant what only the person can: where no words of the person say it, such a text is for the person to judge, however harmless it reads.
+No memory may grant what only the user can: unless words of the user support it, such a text goes to
+the user for review, however harmless it reads.
 """
 
 from __future__ import annotations
@@ -36,12 +38,16 @@ _SENTENCE = late_pattern(r"[.!?](?=\s|$)|[。！？\n]")
 
 
 def grants(text: str) -> bool:
-    """A person, named as such, is said to have allowed something, or an agent to need no leave. What is forbidden grants nothing."""
+    """Whether the text says that a named person allowed something, or that an agent needs no
+    permission. A prohibition grants nothing.
+    """
     return _found(_NAMED, text)
 
 
 def waives(text: str) -> bool:
-    """A confirmation or approval is said not to be needed, by whomever. Weaker than `grants`: rules of ordinary work say so too."""
+    """Whether the text says that no confirmation or approval is needed, by anyone. Weaker than
+    `grants_permission`: ordinary work rules say so too.
+    """
     return _found(_WAIVED, text)
 
 

@@ -1,7 +1,9 @@
-"""Characters that a person does not see and a model reads (SF-2): found, taken out, and, where they spell something, read.
+"""Characters that the user does not see and a model reads (SF-2): found, removed, and, when they
+spell something, decoded.
 
-What scripts and emoji need stays: joiners inside emoji and between letters of scripts that join, a variation selector after what varies,
-direction marks beside right-to-left letters, the tags of a flag, a byte order mark at the start.
+What scripts and emoji need is kept: joiners inside emoji and between letters of scripts that join,
+a variation selector after what varies, direction marks beside right-to-left letters, the tags of a
+flag, a byte order mark at the start.
 """
 
 from __future__ import annotations
@@ -17,15 +19,17 @@ _ZERO_WIDTH = frozenset(
 _MARKS = frozenset("\u061c\u200e\u200f")
 _DIRECTIONS = _MARKS | frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _SEEN_FORMATS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
-"""Format characters that have a shape: signs before numbers in Arabic, Syriac and Kaithi."""
+"""Format characters that are visible: signs before numbers in Arabic, Syriac and Kaithi."""
 _SUSPECT = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
 _JOINING = ((0x0600, 0x08FF), (0x0900, 0x0DFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x1800, 0x18AF), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC))
-"""Scripts whose letters need joiners: Arabic and its neighbours, those of India, Burmese, Khmer, Mongolian."""
+"""Scripts whose letters need joiners: Arabic and its neighbours, those of India, Burmese, Khmer,
+Mongolian.
+"""
 _EMOJI = ((0x1F000, 0x1FAFF), (0x2190, 0x2BFF), (0x203C, 0x2049), (0x3030, 0x303D), (0x3297, 0x3299), (0xFE0F, 0xFE0F))
 _IDEOGRAPHS = ((0x2E80, 0x2FDF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
 _PLAIN = bytes(range(0x20, 0x7F)) + b"\n\t"
-"""What most texts are made of: seen at once to hide nothing."""
+"""Bytes of texts that hide nothing; most texts consist of these only and are done at once."""
 _ROUNDS = 4
 _TAGS = 0xE0000
 _SMUGGLED = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
@@ -33,7 +37,9 @@ _TAGGED = re.compile("[\U000e0020-\U000e007e]{4,}")
 
 
 def hidden(text: str) -> tuple[Finding, ...]:
-    """Runs of hidden characters, by kind: `zero-width`, `direction`, `tag`, `variation`, `private-use`, `unassigned`, `control`."""
+    """Find runs of hidden characters, by kind: `zero-width`, `direction`, `tag`, `variation`,
+    `private-use`, `unassigned`, `control`.
+    """
     if text.isascii() and not text.encode().translate(None, _PLAIN):
         return ()
     kinds = {character: kind for character in set(text) if (kind := _kind(character))}
@@ -53,7 +59,9 @@ def hidden(text: str) -> tuple[Finding, ...]:
 
 
 def visible(text: str) -> str:
-    """The text without its hidden characters; the same object where there are none. Doing it again changes nothing."""
+    """The text without its hidden characters; the same object when there are none. Applying it
+    twice changes nothing more.
+    """
     rounds = 0
     while found := hidden(text):
         rounds += 1
@@ -69,7 +77,9 @@ def visible(text: str) -> str:
 
 
 def spelled(text: str) -> tuple[tuple[Finding, str], ...]:
-    """What hidden characters spell: letters written as tags, and bytes written as variation selectors."""
+    """Decode what hidden characters spell: letters written as tags, and bytes written as variation
+    selectors.
+    """
     if text.isascii():
         return ()
     read = [(match.span(), "".join(chr(ord(one) - _TAGS) for one in match[0])) for match in _TAGGED.finditer(text)]
@@ -80,7 +90,7 @@ def spelled(text: str) -> tuple[tuple[Finding, str], ...]:
 
 
 def _kind(character: str) -> str:
-    """The kind of a character that may be hidden; empty for one that is seen."""
+    """The kind of a character that may be hidden; empty for a visible one."""
     point = ord(character)
     if character in "\n\t":
         return ""
@@ -111,7 +121,9 @@ def _is_needed(text: str, at: int, kind: str) -> bool:
 
 
 def _varies(before: str, character: str) -> bool:
-    """A selector may follow what has variants, once: an emoji or sign, a digit of a key cap, an ideograph, a Mongolian letter."""
+    """Whether a variation selector is legitimate here: once, after an emoji or sign, a keycap
+    digit, an ideograph, a Mongolian letter.
+    """
     if not before or _kind(before) == "variation":
         return False
     if ord(character) < 0x1900:

@@ -1,6 +1,7 @@
-"""Whether a text tells its reader to do, or not to do, something (SF-2). English and Chinese.
+"""Whether a text instructs its reader to do, or not to do, something (SF-2). English and Chinese.
 
-It leans towards yes: it decides that content of outside origin does not become an instruction, and a statement kept as data loses nothing.
+Biased towards yes: the result decides that content from outside does not become an instruction, and
+a statement kept as data loses nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _CHINESE = late_pattern(
 
 
 def instructs(text: str) -> bool:
-    """The text tells its reader to do something or to leave it."""
+    """Whether the text tells its reader to do, or not to do, something."""
     return _CHINESE.search(text) is not None or any(map(_commands, _BOUNDARY.split(text))) or _has_phrase(text)
 
 
@@ -76,7 +77,8 @@ def _has_phrase(text: str) -> bool:
 
 
 def _commands(clause: str | None) -> bool:
-    """The clause begins with a verb as in an order, whatever polite or ordering words stand before it."""
+    """Whether the clause begins with a verb in the imperative, after any polite or ordering words.
+    """
     words = _WORD.findall(clause or "", 0, _CLAUSE_LOOKED_AT)
     while words and words[0].lower() in _OPENERS:
         words = words[1:]

@@ -1,4 +1,6 @@
-"""Signs that a text gives an agent orders, as patterns over folded text. In a pattern a space stands for a gap between words: see `signs`."""
+"""Patterns of prompt injection over folded text. In a pattern a space stands for a gap between
+words: see `_compile_signs`.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,9 @@ _MARKERS: tuple[tuple[str, str, str], ...] = (
 
 
 class Sign(NamedTuple):
-    """One sign: what it is one of, the words of which one must be there, and its pattern over folded text and over text without gaps."""
+    """One injection sign: its rule, the words of which one must occur, and its pattern over folded
+    text and over text without gaps.
+    """
 
     rule: str
     hints: tuple[str, ...]
@@ -111,4 +115,6 @@ def _signs(rows: tuple[tuple[str, str, str], ...], *, words: bool) -> tuple[Sign
 
 
 SIGNS = (*_signs(_ENGLISH, words=True), *_signs(_CHINESE, words=True), *_signs(_MARKERS, words=False))
-"""Every sign. Their names: override, authority, hide, exfiltrate, remember, address, role, tool-call."""
+"""Every sign. Their rules: override, authority, hide, exfiltrate, remember, address, role,
+tool-call.
+"""

@@ -1,8 +1,9 @@
-"""Whether a text tries to give an agent orders (SF-2): signs of planted instructions, and whether a text instructs at all.
+"""Finding prompt injection (SF-2): signs that a text gives an agent instructions.
 
-The signs are for content of outside origin: what a tool, a page or another agent said. They are signs and no proof: a text that explains such
-attacks shows them too, and a clever order shows none. What keeps such content from becoming an instruction is its origin; this says what to
-show to a person first. English and Chinese.
+The signs are for content of outside origin: what a tool, a page or another agent wrote. They are no
+proof: a text that explains such attacks shows them too, and a clever injection shows none. What
+keeps such content from becoming an instruction is its origin; the signs say what to show the user
+first. English and Chinese.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from memorist.safety.hidden import spelled
 from memorist.safety.order_rules import SIGNS
 
 _DEPTH = 2
-"""Layers of encoding that are opened."""
+"""Layers of encoding that are decoded."""
 
 
 _BY_HINT = {each: tuple(number for number, sign in enumerate(SIGNS) if each in sign.hints) for sign in SIGNS for each in sign.hints}
-"""Which signs a hint calls for: many share theirs, and a text is looked through once for each hint."""
+"""The signs that each hint belongs to: many share a hint, and a text is searched once per hint."""
 
 
 def planted(text: str) -> tuple[Finding, ...]:
-    """Signs that the text gives an agent orders, in order, apart from each other.
+    """Signs of injected instructions, in order, without overlaps.
 
-    Rules: `override` (of earlier instructions), `role` (posing as system, developer or user), `authority` (claims of permission), `hide`
-    (from the user), `exfiltrate`, `remember` (for ever), `address` (to an AI that reads this), `tool-call`; with `encoded-` before the name
-    where it had to be decoded first.
+    Rules: `override` (of earlier instructions), `role` (posing as system, developer or user),
+    `authority` (claims of permission), `hide` (from the user), `exfiltrate`, `remember` (for ever),
+    `address` (to an AI that reads this), `tool-call`; with the prefix `encoded-` when the text had
+    to be decoded first.
     """
     return apart(_planted(text, _DEPTH))
 
@@ -40,12 +42,16 @@ _PARTED = late_pattern(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{8,}[ \t]*\r?\n[>
 
 
 def signs_of_orders(text: str) -> frozenset[str]:
-    """The rules of `planted`, found also where an order is drawn out: by wide gaps, over lines of a quotation, or encoded on short lines."""
+    """The rules of `find_injections`, also for instructions that are stretched by wide gaps, spread
+    over quoted lines, or encoded on short lines.
+    """
     return _signs_of_short(text) if len(text) <= _SHORT else _signs_of(text)
 
 
 _SHORT = 40
-"""Characters of what headers repeat in every file: their keys, kinds and marks of trust."""
+"""Longest text whose result is cached: header keys, kinds and trust marks that repeat in every
+file.
+"""
 
 
 @lru_cache(maxsize=1024)

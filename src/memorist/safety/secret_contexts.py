@@ -1,4 +1,6 @@
-"""Secrets that only their surroundings tell: values of secret-named keys, passwords in addresses, headers, command lines; key blocks and JWT."""
+"""Secrets recognised by their context: values of secret-named keys, passwords in URLs, headers,
+command lines; key blocks and JWT.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from memorist.safety.secret_formats import EDGE
 from memorist.safety.secret_values import MARK, is_no_value, is_password, is_random, is_uuid, stands_for_a_secret
 
 SHORTEST = 8
-"""Characters of the shortest value taken for a secret. The first 64 or more are read and judged; a value that is judged one is followed to its end."""
+"""Characters of the shortest value taken for a secret. The first 64 or more are judged; a value
+judged a secret is followed to its end.
+"""
 
 _KEYS_TEXT = (
     "password passwd passphrase passcode pwd secret token apikey api_key api-key accesskey access_key access-key privatekey private_key private-key"
@@ -20,10 +24,12 @@ _KEYS_TEXT = (
     " session_key clientkey client_key credential 密码 口令 密钥 令牌"
 )
 _KEYS = (*_KEYS_TEXT.split(), "api key", "access key", "secret key", "private key", "encryption key", "signing key")
-"""Words that name a secret, folded. A key may go on after them (`_value`, `_prod`, `2`), but not with a word that names something else (`_id`)."""
+"""Words that name a secret, folded. A key may continue after them (`_value`, `_prod`, `2`), but not
+with a word that names something else (`_id`).
+"""
 _PASSWORD_KEYS = ("passw", "passp", "passc", "pwd", "密码", "口令")
 _UUID_KEYS = ("api", "secret", "access")
-"""Keys whose value may be a UUID. Elsewhere UUIDs are identifiers."""
+"""Keys whose value may be a UUID; elsewhere UUIDs are identifiers."""
 
 _VALUE = (
     r"""(?:\\?"(?P<double>[^"\n]{8,256})|\\?'(?P<single>[^'\n]{8,256})|\\?`(?P<back>[^`\n]{8,256})"""
@@ -37,7 +43,9 @@ _ASSIGNED = late_pattern(
     r"""|(?P<gap>(?<=[ \t])(?=[^\s=:-])))[ \t]{0,16}""" + _VALUE,
     re.IGNORECASE,
 )
-"""What follows a key: the rest of its name, a separator as in code, JSON, YAML, XML, shells and prose, and a value."""
+"""What follows a key: the rest of its name, a separator as in code, JSON, YAML, XML, shells and
+prose, and a value.
+"""
 _REST = {
     "double": late_pattern(r'[^"\n]*+'),
     "single": late_pattern(r"[^'\n]*+"),
@@ -49,7 +57,7 @@ _NAME_LOOKED_AT = 40
 """Characters before a key's word that may belong to its name."""
 _PUBLIC = "public"
 _MEMBER = late_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.\w*[A-Z]?[a-z]{4}\w*\Z")
-"""A name with a dot and a word in it, bare: code that speaks of a value."""
+"""A bare dotted name with a word in it: code that refers to a value."""
 
 _URL = late_pattern(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?=[\w.\[$%{-])""")
 _URL_TOKEN = late_pattern(r"""://([^\s/:@"'<>]{20,512})@(?=[\w.\[-])""")
@@ -65,12 +73,14 @@ _JWE = late_pattern(rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.[A-Za-z0-9_-]*+(?:\.[A-Z
 _CURL = late_pattern(r"""(?<=\s)(?:-u|--user)[ =]?["']?[^\s:"'@/]{1,128}:([^\s"']{1,256})""")
 _NETRC = late_pattern(r"machine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{1,256})")
 _REACH = 2000
-"""Characters after a program's or provider's name in which its secrets are looked for."""
+"""Characters after a program's or provider's name in which its secrets are searched."""
 _DISCORD = late_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
 
 
 def in_context(text: str, words: str) -> Iterator[Finding]:
-    """Every secret that its surroundings tell. `words` holds each word of the text at least once."""
+    """Find every secret recognised by its context. `words` holds each word of the text at least
+    once.
+    """
     if "PRIVATE KEY" in text:
         yield from _blocks(text)
     if "eyJ" in words:
@@ -86,7 +96,7 @@ def in_context(text: str, words: str) -> Iterator[Finding]:
 
 
 def hits(text: str, hint: str) -> Iterator[int]:
-    """The places of a literal text."""
+    """The offsets of a literal in a text."""
     at = text.find(hint)
     while at >= 0:
         yield at
@@ -117,7 +127,9 @@ def _assigned(text: str, folded: str, key: str) -> Iterator[Finding]:
 
 
 def _is_assignment(text: str, at: int, found: re.Match[str]) -> bool:
-    """The key, the separator and the value fit together: an option before a gap, a value and no code after a sign, no sentence after "is"."""
+    """Whether key, separator and value fit together: an option before a gap, a value and no code
+    after a sign, no sentence after "is".
+    """
     separator = found["sep"]
     value, after = found[found.lastgroup or 0], text[found.end() : found.end() + 1]
     if found["gap"] is not None:
@@ -170,7 +182,9 @@ def _headers(text: str, folded: str) -> Iterator[Finding]:
 
 
 def _after(folded: str, word: str) -> Iterator[tuple[int, int]]:
-    """Where the reach of a word goes; reaches that overlap are one after the other, so that no text is read twice."""
+    """The search ranges after each occurrence of a word; overlapping ranges are made consecutive,
+    so that no text is read twice.
+    """
     done = 0
     for at in hits(folded, word):
         start, end = max(at, done), min(len(folded), at + _REACH)

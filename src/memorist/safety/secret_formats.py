@@ -1,9 +1,11 @@
-"""Formats of the tokens that providers give out. Each is a fact that the provider, or public scanners of secrets, state; the patterns are ours.
+"""Formats of the tokens that providers issue. Each is a documented fact (by the provider or public
+secret scanners); the patterns are memorist's own.
 
-A format is looked for by its hints, literal texts of which one stands in each token, and only there is the pattern tried: so a long text
-costs one fast search per hint. A pattern is matched `back` characters before the hint, and never inside a word. Where a pattern has a group,
-only the group is secret.
-Every repetition without an upper bound ends where its own class of characters ends, so that no text is read over and over.
+A format is searched by its hints, literal texts of which one occurs in each token, and the pattern
+is tried only there: a long text costs one fast search per hint. A pattern is matched `lookback`
+characters before the hint, and never inside a word. When a pattern has a group, only the group is
+secret. Every repetition without an upper bound ends where its own class of characters ends, so that
+no text is read over and over.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from typing import NamedTuple
 from memorist.core.later import late_pattern
 
 EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-"""No letter or digit before: a token does not begin inside a word. An escaped line end (`\\n` in JSON) is no letter."""
+"""No letter or digit before: a token does not begin inside a word. An escaped line end (`\\n` in
+JSON) is no letter.
+"""
 END = r"(?![A-Za-z0-9])"
 _W = r"[A-Za-z0-9_-]"
 _A = r"[A-Za-z0-9]"
@@ -170,4 +174,4 @@ TOOLS = (
 )
 
 FORMATS = (*CLOUDS, *CODE_HOSTS, *MODELS, *CHATS_AND_MAIL, *PAYMENT_AND_SHOPS, *REGISTRIES, *TOOLS)
-"""Every format. Of two that fit one place the one that covers more wins."""
+"""Every format. Of two that match at one place the longer match wins."""

@@ -1,4 +1,6 @@
-"""Whether a value looks drawn at random, and whether it only stands for one. Pure; looks at no more than a value's first 128 characters."""
+"""Whether a value looks random, and whether it is only a placeholder. Pure; looks at no more than a
+value's first 128 characters.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,19 @@ from math import log2
 from memorist.core.later import late_pattern
 
 LOOKED_AT = 128
-"""Characters of a value that are judged: longer ones cannot make the judgement slow."""
+"""Characters of a value that are judged, so that a long one costs no more."""
 LEAST_BITS = 3.0
-"""Shannon entropy in bits per character. 16 random hex digits have about 3.1, English words joined by dashes of that length as much:
-so this rejects repetition only, and `unwordly` does the rest."""
+"""Shannon entropy in bits per character. 16 random hex digits have about 3.1, English words joined
+by dashes of that length as much: so this rejects repetition only, and `count_random_characters`
+does the rest.
+"""
 LEAST_UNWORDLY = 8
-"""Characters that must stand in parts that are neither words nor numbers: the length of the shortest password taken for one."""
+"""Characters that must stand in parts that are neither words nor numbers: the length of the
+shortest password taken for one.
+"""
 
 MARK = late_pattern(r"\[redacted: [a-z0-9-]{1,40}\]")
-"""What redaction leaves where a secret stood."""
+"""The mark that redaction leaves in the place of a secret."""
 
 _PLACEHOLDER = late_pattern(
     r"x{5}|\*{3}|\.{3}|…|•{3}|_{5}|0{9}|1{8}|example|placeholder|your[_-]|changeme|change[_-]me|dummy|redacted|replace[_-]?(?:me|with)|insert[_-]"
@@ -47,18 +53,20 @@ _RUN = 6
 
 
 def is_uuid(value: str) -> bool:
-    """A UUID: an identifier, unless its key says otherwise."""
+    """Whether the value is a UUID: an identifier, unless its key says otherwise."""
     return _UUID.match(value) is not None
 
 
 def stands_for_a_secret(value: str) -> bool:
-    """A placeholder in a token's format: crosses, `EXAMPLE`, a counted-up alphabet. Random text has none of these by chance."""
+    """Whether the value is a placeholder in a token's format: crosses, `EXAMPLE`, a counted-up
+    alphabet. Random text has none of these by chance.
+    """
     value = value[:LOOKED_AT]
     return _PLACEHOLDER.search(value) is not None or len(set(value)) < 6 or _counted(value) * 2 >= len(value)
 
 
 def is_no_value(value: str) -> bool:
-    """A variable, a path, an address, a digest, or a word that people write where the secret would stand."""
+    """Whether the value is a variable, a path, an address, a hash, or a placeholder word."""
     value = value[:LOOKED_AT]
     return (
         _VARIABLE.match(value) is not None
@@ -70,13 +78,17 @@ def is_no_value(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Drawn at random, to all appearance: enough different characters, and enough of them outside words and numbers."""
+    """Whether the value looks random: enough different characters, and enough of them outside words
+    and numbers.
+    """
     value = value[:LOOKED_AT]
     return unwordly(value) >= LEAST_UNWORDLY and bits(value) >= LEAST_BITS
 
 
 def is_password(value: str) -> bool:
-    """Good enough as a password: two kinds of characters among eight or more, in a part that is no word."""
+    """Whether the value may be a password: two kinds of characters among eight or more, in a part
+    that is no word.
+    """
     value = value[:LOOKED_AT]
     return not value.isalpha() and not value.isdigit() and len(set(value)) >= 5 and unwordly(value) >= LEAST_UNWORDLY
 
@@ -88,7 +100,9 @@ def bits(value: str) -> float:
 
 
 def unwordly(value: str) -> int:
-    """How many characters stand in parts (between separators) that are neither words, camel case, numbers, nor a word with a number."""
+    """Number of characters in parts (between separators) that are neither words, camel case,
+    numbers, nor a word with a number.
+    """
     return sum(len(part) for part in _SEPARATORS.split(value) if part and not _is_word(part))
 
 
@@ -101,7 +115,7 @@ def _is_word(part: str) -> bool:
 
 
 def _counted(value: str) -> int:
-    """Characters that belong to stretches of the alphabet, the digits or the keyboard."""
+    """Number of characters in runs of the alphabet, the digits or the keyboard."""
     folded = value.lower()
     at = counted = 0
     while at + _RUN <= len(folded):

@@ -1,7 +1,9 @@
-"""Secrets in a text: found and taken out before anything is stored or sent to a second model (SF-1). See docs/safety.md for what is found.
+"""Secrets in a text: found and redacted before anything is stored or sent to a second model (SF-1).
+docs/safety.md lists what is found.
 
-`redact` leaves a mark with the rule's name where a secret stood. What it returns holds no secret that any rule knows: marks can change what
-stands around them, so the result is looked at again until nothing is found.
+`redact` leaves a mark with the rule's name in the place of a secret. Its result holds no secret
+that any rule knows: marks can change what surrounds them, so the result is searched again until
+nothing is found.
 """
 
 from __future__ import annotations
@@ -17,23 +19,29 @@ from memorist.safety.secret_values import MARK, stands_for_a_secret
 
 _MARK_HINT = "[redacted: "
 _SHORTEST = 20
-"""Characters of the shortest token that has a format (an AWS access key): shorter words hold none."""
+"""Characters of the shortest token with a format (an AWS access key): shorter words hold none."""
 _CHUNK = 1 << 20
 _BORDER = 512
 _HINTS = tuple((kind, hint) for kind in FORMATS for hint in kind.hints)
 _ROUNDS = 4
-"""Times a text is redacted in whole. Ordinary texts are done in one; one made to need more loses its rest (`unreadable`)."""
+"""Times a text is redacted as a whole. Ordinary texts need one; a text crafted to need more loses
+its remainder (`unreadable`).
+"""
 
 
 class Redacted(Struct, frozen=True):
-    """A text without its secrets, and the rules that found them, each once, in the order of the text. Never the secrets."""
+    """A text without its secrets, and the rules that found them, each once, in the order of the
+    text. Never the secrets themselves.
+    """
 
     text: str
     rules: tuple[str, ...] = ()
 
 
 def find_secrets(text: str) -> tuple[Finding, ...]:
-    """The secrets in a text, in order, apart from each other. A mark that `redact` left is none, and none is inside one."""
+    """Find the secrets in a text, in order, without overlaps. A mark left by `redact` is none, and
+    none is inside one.
+    """
     words = _words(text)
     long = "\n".join(word for word in words if len(word) >= _SHORTEST).encode("ascii", "replace").decode("ascii")
     there = [(kind, hint) for kind, hint in _HINTS if hint in long] if long else []
@@ -44,9 +52,10 @@ def find_secrets(text: str) -> tuple[Finding, ...]:
 
 
 def redact(text: str) -> Redacted:
-    """The text with a mark such as `[redacted: github-token]` for each secret. A text without secrets comes back as the same object.
+    """The text with a mark such as `[redacted: github-token]` for each secret; the same object when
+    there are none.
 
-    Doing it again changes nothing.
+    Applying it twice changes nothing more.
     """
     rules: dict[str, None] = {}
     rounds = 0
@@ -62,7 +71,7 @@ def redact(text: str) -> Redacted:
 
 
 def mark(rule: str) -> str:
-    """What stands for a secret that the rule found."""
+    """The mark that replaces a secret found by the rule."""
     return f"[redacted: {rule}]"
 
 
@@ -76,7 +85,9 @@ def _replaced(text: str, found: tuple[Finding, ...]) -> str:
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text, each once: what a hint is looked for in first, since most words of a long text come again and again."""
+    """The distinct words of a text, in which hints are searched first: most words of a long text
+    repeat.
+    """
     words: set[str] = set()
     for start in range(0, len(text), _CHUNK):
         # A chunk reaches into the next, so that a word on the border is whole up to the reach in one of them.
@@ -99,7 +110,9 @@ def _formatted(text: str, kind: Format, hint: str) -> Iterator[Finding]:
 
 
 def _outside_marks(text: str, found: tuple[Finding, ...]) -> Iterator[Finding]:
-    """The findings without the marks in them: a secret cannot hide behind a mark, and a mark is never marked again."""
+    """The findings without the marks in them: a secret cannot hide behind a mark, and a mark is
+    never marked again.
+    """
     for finding in found:
         start = finding.start
         for inner in MARK.finditer(text, max(0, start - len(_MARK_HINT) - 41), finding.end):

@@ -1,4 +1,6 @@
-"""What a tool call does, read from its name and input: one closed union for both families' tools and for unknown ones. Pure."""
+"""Classify tool calls by name and input: one closed union for the tools of both client families and
+for unknown ones. Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,17 @@ from memorist.session_memory.patches import Change, parse_patch, patch_in_comman
 from memorist.session_memory.shell import command_text, files_read, kind_of, short_command
 
 SHORT_LIMIT = 160
-"""Characters of a command as it is shown."""
+"""Longest shown form of a command, in characters."""
 
 
 KNOWN_CALLS = 512
-"""Calls whose action is remembered: notes, a digest's list of what was done and its extracts each ask for it."""
+"""Size of the action cache: notes, a summary's action list and its extracts each ask for the same
+calls.
+"""
 
 
 class Reads(Struct, frozen=True):
-    """Looks at files, folders or pages; `what` names the search, if it is one."""
+    """Reads files, folders or pages; `what` is the search pattern of a search."""
 
     paths: tuple[str, ...]
     what: str = ""
@@ -34,19 +38,21 @@ class Changes(Struct, frozen=True):
 
 
 class Runs(Struct, frozen=True):
-    """Runs a command line; `short` is how it is shown, `reads` are files that it only prints, `changes` those of a patch inside it."""
+    """Runs a command line; `short` is its shown form, `reads` are files it only prints, `changes`
+    those of an embedded patch.
+    """
 
     command: str
     short: str
     kind: str
-    """As `shell.kind_of` tells it."""
+    """As returned by `shell.classify_command`."""
     reads: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     about: str = ""
 
 
 class Task(Struct, frozen=True):
-    """One item of a task list; `status` as the tool said it."""
+    """One item of a task list; `status` is the tool's own value."""
 
     text: str
     status: str
@@ -80,7 +86,7 @@ class Proposes(Struct, frozen=True):
 
 
 class Delegates(Struct, frozen=True):
-    """Gives work to another agent or a skill."""
+    """Delegates work to another agent or a skill."""
 
     what: str
 
@@ -107,11 +113,13 @@ _PATH_VALUE = re.compile(r"(?:~|\.{1,2})?/?[\w.@+-]+(?:/[\w.@+-]+)+/?|[\w-]+\.\w
 
 
 _KNOWN: dict[int, tuple[ToolUse, Action]] = {}
-"""By address, since what a call holds cannot be hashed; the call is kept beside its action, so that the address stays its own."""
+"""Keyed by object id, since inputs are not hashable; the call is stored beside its action so that
+its id cannot be reused.
+"""
 
 
 def action_of(call: ToolUse) -> Action:
-    """What this call does. Never raises: what has not the expected shape counts as an unknown tool."""
+    """Classify a call. Never raises: an unexpected input shape counts as an unknown tool."""
     known = _KNOWN.get(id(call))
     if known is not None and known[0] is call:
         return known[1]
@@ -185,7 +193,7 @@ def _questions(value: object) -> tuple[str, ...]:
 
 
 def _unknown(name: str, given: JsonObject) -> Action:
-    """A tool nobody told us of: its path-like values, and its first short text."""
+    """An unknown tool: its path-like values, and its first short text."""
     paths: list[str] = []
     detail = ""
     for key, value in list(given.items())[:20]:

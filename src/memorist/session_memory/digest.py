@@ -1,4 +1,4 @@
-"""What a model other than the parent's is given instead of the full history (FK-7). Pure."""
+"""The brief that replaces the full history for a model other than the parent's (FK-7). Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.core.truncate import cut_end, cut_middle
 
 NEWEST_TOKENS = 6_000
-"""Room for the newest words of the conversation, in full; the structural notes carry what came before."""
+"""Budget for the newest messages, in full; the structural notes cover what came before."""
 
 MESSAGE_TOKENS = 1_500
-"""Longest part of one message in the digest."""
+"""Most tokens of one message in the brief."""
 
 
 def digest(derived: Mapping[str, str], newest: list[tuple[str, str]], tokens: int = NEWEST_TOKENS) -> str:
-    """A text that stands for the conversation: what structure proves of it, then its newest messages as (speaker, text), oldest first."""
+    """Render a brief of the conversation: what is derived from its structure, then its newest
+    messages as (speaker, text), oldest first.
+    """
     parts = ["What is known of the conversation so far, taken from its transcript by a program:"]
     parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
     parts.append("The newest messages:")

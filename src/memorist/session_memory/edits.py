@@ -1,4 +1,6 @@
-"""Edits of files, known by the shape of a tool's input rather than by the tool's name: a path beside an old and a new text, or a whole text. Pure."""
+"""Recognize file edits by the shape of a tool's input rather than by the tool's name: a path with
+an old and a new text, or a whole text. Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from memorist.core.messages import JsonObject
 from memorist.session_memory.patches import Change, parse_diff, parse_patch
 
 INPUT_LIMIT = 6_000
-"""Characters of one input value that are looked at."""
+"""Characters of one input value that are examined."""
 
 MOST_EDITS = 20
-"""Edits of one call that are looked at."""
+"""Edits of one call that are examined."""
 
 _PATHS = ("file_path", "path", "notebook_path", "filePath", "filepath", "target_file", "file", "filename", "relative_path", "absolute_path")
 _OLD = ("old_string", "old_str", "old", "old_text", "oldText", "oldString", "old_content", "search", "find", "original", "before")
@@ -28,11 +30,11 @@ _DELETES = re.compile(r"(?:delete|remove)_?file|^unlink$")
 _TAKES_TEXT = re.compile(
     r"search|find|grep|query|read|view|open|list|lint|check|comment|message|send|post|ask|say|log|review|run|exec|test|valid|parse|format|render|upload",
 )
-"""Tools of such names take a path and a text without writing the text to the file."""
+"""Tools with such names take a path and a text without writing the text to the file."""
 
 
 def text_of(value: object) -> str:
-    """The value if it is a text, cut; else nothing."""
+    """The value if it is a string, cut to the limit; else empty."""
     return value[:INPUT_LIMIT] if isinstance(value, str) else ""
 
 
@@ -42,7 +44,9 @@ def path_in(given: JsonObject) -> str:
 
 
 def changes_in(name: str, given: JsonObject, path: str) -> tuple[Change, ...]:
-    """The changes that a call makes, empty for none. `name` is the tool's, lower case; `path` as `path_in` tells it."""
+    """The edits that a call makes, empty for none. `name` is the tool's, lower case; `path` as
+    returned by `find_edited_path`.
+    """
     for from_key, to_key in _MOVES:
         if ("move" in name or "rename" in name) and (source := text_of(given.get(from_key))) and (target := text_of(given.get(to_key))):
             return (Change(source, new=target, kind="move"),)
@@ -72,7 +76,9 @@ def _one(name: str, given: JsonObject, path: str) -> tuple[Change, ...]:
 
 
 def _edit(path: str, given: JsonObject) -> Change | None:
-    """The replacement that an input describes: both sides, or a new side alone, which is an insertion."""
+    """The replacement that an input describes: both sides, or only a new side, which is an
+    insertion.
+    """
     old = next((given[key] for key in _OLD if isinstance(given.get(key), str)), None)
     new = next((given[key] for key in _NEW if isinstance(given.get(key), str)), None)
     if new is None or (old is None and not ({"insert_line", "line", "new_source", "cell_id", "insert_text"} & given.keys())):

@@ -1,4 +1,6 @@
-"""Follow a conversation message by message and tell when its notes are due. Pure: no file, clock or model."""
+"""Track a conversation message by message and report when its notes are due. Pure: no file, clock
+or model.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,15 @@ from memorist.session_memory.settings import Current
 from memorist.session_memory.trigger import Due, Progress, due
 
 NEWEST = 24
-"""Messages kept for a digest; about one page of conversation."""
+"""Messages kept for a brief; about one page of conversation."""
 
 
 class Following:
-    """The state that a running session needs for its notes. Each message costs the same, however many came before.
+    """The state a running session needs for its notes. The cost per message does not depend on the
+    length of the conversation.
 
-    A check for due notes is made once a reply: when its usage is known, when a measurement arrives, or, where neither comes, when the next
-    message of another speaker shows that the reply has ended.
+    Due notes are checked once per reply: when its usage is known, when a measurement arrives, or,
+    where neither comes, when the next message of another speaker shows that the reply has ended.
     """
 
     def __init__(self, settings: Current, factor: float = 1.0) -> None:
@@ -44,7 +47,7 @@ class Following:
 
     @property
     def tokens(self) -> int:
-        """Size of the context now."""
+        """Current size of the context."""
         return self.meter.tokens
 
     @property
@@ -53,7 +56,7 @@ class Following:
         return self._open
 
     def begin(self, head: Head) -> None:
-        """What is known of the session as a whole."""
+        """Take over what the transcript's head says of the session."""
         self.ledger.cwd = head.cwd or self.ledger.cwd
         self.ledger.title = head.title or self.ledger.title
         self.ledger.branch = head.branch or self.ledger.branch
@@ -61,7 +64,9 @@ class Following:
             self.meter.factor = family_factor(head.model)
 
     def take(self, message: Message) -> Due | None:
-        """Add one message; the notes may be due before it (the reply that it ends) or after it (its usage is known)."""
+        """Add one message; the notes may be due before it (the reply that it ends) or after it (its
+        usage is known).
+        """
         is_model = message.origin is Origin.MODEL
         before = None
         if not is_model and self._in_reply:
@@ -95,7 +100,7 @@ class Following:
             self.safe_message = message.id
 
     def measured(self, context: int) -> Due | None:
-        """A provider's own count arrived apart from a message."""
+        """The provider's own token count arrived separately from a message."""
         self.meter.measured(context)
         self.tokens_peak = max(self.tokens_peak, self.meter.tokens)
         return self._check()
@@ -107,7 +112,7 @@ class Following:
         return self.measured(usage.context) if usage.context else self._check()
 
     def end_turn(self) -> Due | None:
-        """The host says that the reply had no tool calls."""
+        """The host reports that the reply had no tool calls."""
         self._reply_calls = 0
         return self._check()
 
@@ -117,7 +122,7 @@ class Following:
 
     @property
     def progress(self) -> Progress:
-        """What the trigger decides on."""
+        """The input of the trigger's decision."""
         return Progress(
             tokens=self.tokens,
             tokens_at_update=self._tokens_at_update,
@@ -126,18 +131,21 @@ class Following:
         )
 
     def updated(self, tokens: int) -> None:
-        """The notes were brought up to date when the context had this size."""
+        """The notes were updated when the context had this size."""
         self._tokens_at_update = max(1, tokens)
         self._calls = 0
 
     def cleared(self, tokens: int) -> None:
-        """In a replay, old results were cleared that the recorded agent's later usage still counts."""
+        """In a replay: old results were cleared that the recorded agent's later usage still counts.
+        """
         self.meter.free(tokens)
 
     def history_replaced(self, kept: tuple[Message, ...] = (), *, measured_before: bool = False) -> None:
-        """A compaction replaced the history. Growth counts from the new size, since the notes covered what is gone.
+        """A compaction replaced the history. Growth counts from the new size, since the notes
+        covered what was removed.
 
-        With `measured_before`, later usage is that of a recorded agent that did not compact here; what was freed is taken off from it.
+        With `measured_before`, later usage is that of a recorded agent that did not compact here;
+        the freed tokens are subtracted from it.
         """
         before = self.tokens
         self._open.clear()

@@ -1,7 +1,9 @@
-"""What a session's transcript proves, gathered message by message at a flat cost and in bounded memory (SM-13). Pure.
+"""The facts a session's transcript proves, collected message by message at constant cost and in
+bounded memory (SM-13). Pure.
 
-`Ledger.add` takes the messages one by one; `structural.render` turns a ledger into notes whenever they are wanted. A ledger can be made again by
-feeding it the transcript, so it has no file of its own (SM-14).
+`TranscriptLedger.add` takes the messages one by one; `structural.render_structural_notes` turns a
+ledger into notes on demand. A ledger can be rebuilt from the transcript, so it has no file of its
+own (SM-14).
 """
 
 from __future__ import annotations
@@ -15,19 +17,21 @@ from memorist.session_memory.ledger_work import Work
 from memorist.session_memory.sentences import ends
 
 THOUGHT_LIMIT = 3_000
-"""Characters of one piece of reasoning that are looked at."""
+"""Characters of one piece of reasoning that are examined."""
 
 UNREAD_LIMIT = 64
-"""Messages that may wait to be looked into; the notes are usually updated before there are so many."""
+"""Messages that may wait to be processed; the notes are usually updated before there are so many.
+"""
 
 
 class Ledger:
-    """The record of one session.
+    """The ledger of one session.
 
-    `cwd` is the folder it ran in, if known: paths below it are shown relative to it. `title` and `branch` are what the file says of the session.
+    `cwd` is the folder it ran in, if known: paths below it are shown relative to it. `title` and
+    `branch` are what the file says of the session.
 
-    A message is looked into when somebody reads the ledger, which is mostly the update of the notes in the background: whoever adds it, a host's
-    request on its way to the model, does not wait for that.
+    Messages are processed lazily, when the ledger is read (mostly the notes update in the
+    background), so that adding one on a host's request path is cheap.
     """
 
     __slots__ = ("_talk", "_turns", "_unread", "_work", "boundaries", "branch", "messages", "title")
@@ -52,19 +56,19 @@ class Ledger:
 
     @property
     def talk(self) -> Talk:
-        """What was said."""
+        """What the user and the assistant said."""
         self._read()
         return self._talk
 
     @property
     def work(self) -> Work:
-        """What was done."""
+        """What was done: files, commands, tasks."""
         self._read()
         return self._work
 
     @property
     def cwd(self) -> str:
-        """The folder that the session ran in; empty if not known."""
+        """The folder that the session ran in; empty if unknown."""
         return self._work.cwd
 
     @cwd.setter
@@ -72,18 +76,18 @@ class Ledger:
         self.work.cwd = folder
 
     def add(self, message: Message) -> None:
-        """Take the next message of the conversation."""
+        """Add the next message of the conversation."""
         self.messages += 1
         self._unread.append(message)
         if len(self._unread) > UNREAD_LIMIT:
             self._read()
 
     def look(self) -> None:
-        """Look into what was added, at a time when nobody waits."""
+        """Process the added messages now, at a time when nobody waits."""
         self._read()
 
     def _read(self) -> None:
-        """Look into the messages that were added since the last time."""
+        """Process the messages added since the last time."""
         if self._unread:
             unread, self._unread = self._unread, []
             for message in unread:
@@ -104,7 +108,9 @@ class Ledger:
                     pass
 
     def boundary(self, tokens_before: int | None = None) -> None:
-        """The recorded agent compacted its context here; `tokens_before` is its size before, where the file says it."""
+        """The recorded agent compacted its context here; `tokens_before` is its size before, where
+        the file says it.
+        """
         self.boundaries += 1
         self.turns.now.compacted = True
         self.turns.now.tokens_before = tokens_before

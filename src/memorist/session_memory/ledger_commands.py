@@ -1,4 +1,4 @@
-"""The commands of a session: runs with their outcome, what failed, and what mended it. Pure."""
+"""The commands of a session: runs with their outcome, failures, and what resolved them. Pure."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from memorist.session_memory.outcomes import Outcome
 from memorist.session_memory.shell import command_key
 
 COMMAND_LIMIT = 300
-"""Different commands kept; at twice the number the oldest go."""
+"""Distinct commands kept; at twice the number the oldest are dropped."""
 
 FAILURE_LIMIT = 40
-"""Failures kept; at twice the number the mended and older ones go."""
+"""Failures kept; at twice the number resolved and older ones are dropped."""
 
 
 class CommandNote(Struct):
-    """One command, as typed: how often it ran and failed, and its last outcome."""
+    """One command as typed: how often it ran and failed, and its last outcome."""
 
     text: str
     kind: str
@@ -26,7 +26,9 @@ class CommandNote(Struct):
 
 
 class Failure(Struct):
-    """Something that failed: what, the telling line, what the assistant said next, what was changed since, and what worked."""
+    """A failure: what failed, the relevant output line, the assistant's next statement, files
+    changed since, and what resolved it.
+    """
 
     what: str
     line: str
@@ -40,7 +42,7 @@ class Failure(Struct):
     mended_line: str = ""
     times: int = 1
     answered: bool = False
-    """The assistant has spoken since."""
+    """The assistant has commented since."""
 
 
 class CommandBook:
@@ -54,7 +56,7 @@ class CommandBook:
         self._order = 0
 
     def ran(self, text: str, kind: str, outcome: Outcome, turn: int) -> CommandNote:
-        """A command, in its short form, came back."""
+        """Record the outcome of a command, given in its short form."""
         self._order += 1
         note = self.commands.get(text)
         if note is None:
@@ -73,7 +75,7 @@ class CommandBook:
         return note
 
     def failed(self, failure: Failure) -> None:
-        """Something failed; a repeat of the failure before it only counts."""
+        """Record a failure; an immediate repetition only increases its count."""
         last = self.failures[-1] if self.failures else None
         if last is not None and not last.mended_by and last.key == failure.key and last.line == failure.line:
             last.times += 1
@@ -85,20 +87,24 @@ class CommandBook:
             self.failures = sorted(older[: FAILURE_LIMIT // 2], key=lambda each: each.turn) + newer
 
     def _mend(self, key: str, note: CommandNote, outcome: Outcome) -> None:
-        """A success mends the open failures of the same command, or of the same purpose where that is a check."""
+        """A success resolves the open failures of the same command, or of the same purpose where
+        that is a check.
+        """
         for failure in self.failures[-FAILURE_LIMIT:]:
             same = failure.key == key or (failure.kind == note.kind and note.kind not in ("look", "run", "merge", "branch", "install"))
             if same and not failure.mended_by:
                 failure.mended_by, failure.mended_line = note.text, outcome.line
 
     def explained(self, text: str) -> None:
-        """The assistant's first words after a failure; empty where they only announce its next step, which explains nothing."""
+        """Record the assistant's first statement after a failure; empty where it only announces the
+        next step, which explains nothing.
+        """
         last = self.failures[-1] if self.failures else None
         if last is not None and not last.answered and not last.mended_by:
             last.diagnosis, last.answered = text, True
 
     def edited(self, path: str) -> None:
-        """A file was changed: noted with every failure that is still open."""
+        """Record a changed file with every failure that is still open."""
         for failure in self.failures[-8:]:
             if not failure.mended_by and len(failure.edits) < 4:
                 failure.edits[path] = None

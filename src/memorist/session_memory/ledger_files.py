@@ -10,7 +10,7 @@ from memorist.session_memory.patches import Change
 from memorist.session_memory.sentences import shorten
 
 FILE_LIMIT = 400
-"""Files kept; at twice the number the ones only read, and longest ago, go first."""
+"""Files kept; at twice the number those only read, and longest ago, are dropped first."""
 
 _PAIR_LIMIT = 2
 _TOUCHED_LIMIT = 8
@@ -30,7 +30,7 @@ _CODE = late_pattern(r"[=;{}<>]|\)\s*$")
 
 
 class FileNote(Struct):
-    """One file: how often it was read and changed, how it came or went, what was touched inside."""
+    """One file: how often it was read and changed, how it came or went, what was changed inside."""
 
     path: str
     order: int
@@ -39,17 +39,17 @@ class FileNote(Struct):
     fate: str = ""
     """`created`, `rewritten`, `deleted` or `moved`."""
     added: dict[str, None] = field(default_factory=dict)
-    """Lines of words that came with changes: prose, comments, texts."""
+    """Lines of prose that changes added: text, comments, messages."""
     pairs: dict[str, str] = field(default_factory=dict)
-    """Replacements of one line: the line that came to the line that it stands for."""
+    """Single-line replacements: the new line, mapped to the line it replaced."""
     symbols: dict[str, None] = field(default_factory=dict)
     """Functions and types declared in changed text."""
     touched: dict[str, None] = field(default_factory=dict)
-    """Identifiers that came with changes."""
+    """Identifiers in added lines."""
     came: dict[str, None] = field(default_factory=dict)
-    """Lines that came in this session, the newest: what replaces one of them replaces no line of before."""
+    """The newest lines added in this session: replacing one of them replaces no earlier line."""
     taken_back: bool = False
-    """Its changes were undone, by the version control or by hand."""
+    """Its changes were undone, by version control or by hand."""
 
 
 _CAME_LIMIT = 80
@@ -59,7 +59,7 @@ _ADDED_LENGTH = 160
 
 
 class Touched(Struct, frozen=True):
-    """What a change brings besides the file's own note: its comments' words and the identifiers in its lines."""
+    """The comments and identifiers in a change, besides what its file record holds."""
 
     comments: str
     names: tuple[str, ...]
@@ -73,11 +73,11 @@ class FileBook:
     def __init__(self) -> None:
         self.files: dict[str, FileNote] = {}
         self._before: dict[str, FileNote] = {}
-        """Notes as they were at the last commit, of the files changed since."""
+        """File records as of the last commit, for the files changed since."""
         self._order = 0
 
     def note(self, path: str) -> FileNote:
-        """The note of this path, made if there is none, and now the newest."""
+        """The record of this path, created if missing, and marked as the newest."""
         self._order += 1
         found = self.files.get(path)
         if found is None:
@@ -89,11 +89,11 @@ class FileBook:
         return found
 
     def read(self, path: str) -> None:
-        """A file was looked at."""
+        """Record a read of a file."""
         self.note(path).reads += 1
 
     def change(self, change: Change, *, created: bool) -> Touched:
-        """A file was changed."""
+        """Record a change of a file."""
         note = self.note(change.path)
         self._keep(note)
         known = note.edits + note.reads > 0
@@ -117,18 +117,20 @@ class FileBook:
         return Touched(comments, fresh + former)
 
     def _keep(self, note: FileNote) -> None:
-        """Keep a note as it is before the first change since the last commit."""
+        """Save a record as it is before the first change since the last commit."""
         if note.path not in self._before:
             self._before[note.path] = _copy(note)
             if len(self._before) > FILE_LIMIT:
                 del self._before[next(iter(self._before))]
 
     def committed(self) -> None:
-        """What was changed until now cannot be taken back by restoring a file."""
+        """After a commit, earlier changes can no longer be undone by restoring a file."""
         self._before.clear()
 
     def restored(self, path: str) -> None:
-        """The changes of a file since the last commit were taken back; `.` stands for all files. `path` may be its end only."""
+        """The changes of a file since the last commit were undone; `.` stands for all files. `path`
+        may be only the end of a path.
+        """
         for changed in [each for each in self._before if path in (".", each) or each.endswith("/" + path.removeprefix("./"))]:
             note = self._before.pop(changed)
             if changed in self.files:
@@ -144,7 +146,9 @@ def _copy(note: FileNote) -> FileNote:
 
 
 def _replaced(note: FileNote, gone: list[str], came: list[str]) -> None:
-    """Book what a change replaces. A line that came and goes again leaves nothing; one that was replaced twice keeps its first form."""
+    """Record what a change replaces. A line that was added and removed again leaves no trace; one
+    replaced twice keeps its first form.
+    """
     old, new = [line.strip() for line in gone if line.strip()], [line.strip() for line in came if line.strip()]
     single = old[0] if len(old) == len(new) == 1 and len(old[0]) + len(new[0]) <= _CAME_LENGTH * 2 else ""
     first = note.pairs.get(single, "" if single in note.came else single)
@@ -159,7 +163,7 @@ def _replaced(note: FileNote, gone: list[str], came: list[str]) -> None:
 
 
 def _declared(note: FileNote, gone: list[str], came: list[str]) -> None:
-    """Book the functions and types that a change declares, and strike those that it takes away."""
+    """Record the functions and types that a change declares, and remove those it deletes."""
     for symbol in _DECLARED.findall("\n".join(gone)):
         note.symbols.pop(symbol, None)
     for symbol in _DECLARED.findall("\n".join(came)):
@@ -168,20 +172,20 @@ def _declared(note: FileNote, gone: list[str], came: list[str]) -> None:
 
 
 def _start(lines: list[str], limit: int) -> str:
-    """The first lines, whole, of at most `limit` characters."""
+    """The first whole lines of at most `limit` characters."""
     text = "\n".join(lines)
     return text if len(text) <= limit else text[: text.rfind("\n", 0, limit) + 1]
 
 
 def _lines_changed(change: Change) -> tuple[list[str], list[str]]:
-    """The lines that went and the lines that came, in order; lines on both sides are left out."""
+    """The removed and the added lines, in order; lines present on both sides are left out."""
     old, new = change.old.split("\n")[:_LINES], change.new.split("\n")[:_LINES]
     before, after = {line.strip() for line in old}, {line.strip() for line in new}
     return [line for line in old if line.strip() not in after], [line for line in new if line.strip() not in before]
 
 
 def _words_added(came: list[str]) -> list[str]:
-    """The lines that came and read as words rather than code: at least five words, few signs."""
+    """The added lines that read as prose rather than code: at least five words, few signs."""
     kept = []
     for line in came:
         text = line.strip().strip("-*+•#/|<>!\"',; ").removesuffix('"').strip()
@@ -195,7 +199,9 @@ def _words_added(came: list[str]) -> list[str]:
 
 
 def replacement(old: str, new: str) -> str:
-    """A replacement of one line by another, as what differs between them with the words around it; empty where back-ticks forbid quoting."""
+    """Render a one-line replacement as the difference with surrounding words; empty where
+    back-ticks prevent quoting.
+    """
     if "`" in old + new:
         return ""
     if len(old) > _PAIR_LENGTH or len(new) > _PAIR_LENGTH:

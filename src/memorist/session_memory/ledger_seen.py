@@ -1,6 +1,8 @@
-"""What answers showed: declarations and comments in code that was searched or read in part, and files in a `git status`. Pure.
+"""Declarations and comments shown in tool results: code that was searched or read in part, and
+files in a `git status`. Pure.
 
-Only targeted looks count: a search's hits, or a read of some lines. A whole file shows too much to tell what mattered.
+Only targeted reads count: search hits, or a read of some lines. A whole file shows too much to tell
+what mattered.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from memorist.core.later import late_pattern
 from memorist.session_memory.outcomes import KNOWN_ANSWERS
 
 TARGETED_LIMIT = 4_000
-"""Characters of an answer that still counts as a targeted look."""
+"""Characters of a result that still counts as targeted."""
 
 _LINE_LIMIT = 200
 _SIGNATURES = 4
@@ -28,7 +30,9 @@ _INTEREST = late_pattern(
     + "|".join(rf"(?<=\b{word} )" for word in _KEYWORDS)
     + "|(?<=[/#*-] )(?=[A-Z`\"'(]))"
 )
-"""A space after one of the keywords, or between a comment's sign and its words: anchored at its end, which is three times as rare."""
+"""A space after one of the keywords, or between a comment's sign and its text: anchored at its end,
+which is three times as rare.
+"""
 _NUMBERED = late_pattern(r"^(?:\s*\d+(?:→|\t|:|-))")
 _HIT = late_pattern(r"^([\w@./+-]+\.\w{1,5})[:-](\d+)[:-](.*)$")
 _DECLARES = late_pattern(
@@ -42,17 +46,19 @@ _STATUS = late_pattern(r"^(?:\s*(?:modified|new file|deleted|renamed):\s+(\S.*)|
 
 
 class Seen(Struct, frozen=True):
-    """What an answer showed."""
+    """What a result showed."""
 
     signatures: tuple[str, ...] = ()
-    """Declarations, with `path:line` where the answer gave it."""
+    """Declarations, with `path:line` where the result gave it."""
     comments: str = ""
-    """Words of comments and of prose, line by line."""
+    """Text of comments and prose, line by line."""
 
 
 @lru_cache(KNOWN_ANSWERS)
 def seen_in(text: str, path: str) -> Seen:
-    """Declarations and comments of a targeted look at code. `path` is what was read, for lines that name no file."""
+    """Declarations and comments in a targeted read of code. `path` is the file read, for lines that
+    name no file.
+    """
     if len(text) > TARGETED_LIMIT:
         text = text[: TARGETED_LIMIT // 2]
     prose = bool(_CODE_FILE.search(path))
@@ -70,7 +76,7 @@ def seen_in(text: str, path: str) -> Seen:
 
 
 def _interesting(text: str) -> Iterator[str]:
-    """The lines in which a declaration or a comment may stand."""
+    """The lines that may hold a declaration or a comment."""
     if not any(map(text.__contains__, _OPENINGS)):
         return
     end = -1
@@ -84,7 +90,7 @@ def _interesting(text: str) -> Iterator[str]:
 
 
 def _placed(raw: str, path: str) -> tuple[str, str]:
-    """Where a line of an answer stands, as ` (path:line)`, and its code."""
+    """The location of a result line, as ` (path:line)`, and its code."""
     hit = _HIT.match(raw)
     if hit:
         return f" ({hit[1]}:{hit[2]})", hit[3]

@@ -1,4 +1,6 @@
-"""What the user and the assistant said in a session: requests, statements, and which words were a turn's last. Pure."""
+"""What the user and the assistant said in a session: requests, statements, and the final words of
+each turn. Pure.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,27 @@ from memorist.session_memory.rank import Line
 from memorist.session_memory.sentences import Sentence, ends, phrases, sentence, shorten, weighed
 
 ASK_LIMIT = 60
-"""Messages of the user kept with their sentences; at twice the number the middle ones go."""
+"""User messages kept with their sentences; at twice the number the middle ones are dropped."""
 
 FIRST_ASKS = 5
-"""Messages at the start of the session that are kept always."""
+"""Messages at the start of the session that are always kept."""
 
 ANSWERING = "answering"
 INTERRUPTING = "after interrupting"
 
 PLAN_NOTICE = "If you need specific details from before"
-"""Begins what Claude Code puts at the end of an approved plan, inside the user's message, and of a summary."""
+"""Prefix of what Claude Code appends to an approved plan, inside the user's message, and to a
+summary.
+"""
 
 INTERRUPTED = "[Request interrupted by user"
-"""Begins the note that both families' harnesses leave in the conversation."""
+"""Prefix of the note that clients of both families leave in the conversation."""
 
 ASK_LENGTH = 400
-"""Characters of a message of the user that are kept on one line beside its sentences."""
+"""Characters of a user message that are kept on one line beside its sentences."""
 
 _BARE_COMMAND = re.compile(r"/[\w:-]+")
-"""A slash command without arguments (`/clear`) asks for nothing that lasts."""
+"""A slash command without arguments (`/clear`) requests nothing lasting."""
 
 _FEW = 3
 _ASK_SENTENCES = 80
@@ -45,26 +49,26 @@ _USER_NAME_WEIGHT = 3.0
 
 
 class Ask(Struct):
-    """A message of the user, in sentences; `how` tells where it was typed if not at the prompt."""
+    """A message of the user, in sentences; `how` says how it came if not typed at the prompt."""
 
     turn: int
     how: str
     text: str
-    """Its start, on one line."""
+    """Its beginning, on one line."""
     sentences: list[Sentence]
     times: int = 1
-    """How often these words came among the last messages."""
+    """How often this text occurred among the last messages."""
     price: int = -1
-    """Tokens of the part that must stand; below 0 until it is known."""
+    """Tokens of the part that must be included; negative until computed."""
     told: list[Line] = field(default_factory=list)
-    """Its lines in the notes, made for `told_for`: its place among the messages, and whether it must stand."""
+    """Its rendered lines in the notes, cached for `lines_key`."""
     told_for: tuple[int, bool] | None = None
     correction: str | None = None
-    """The words by which it puts something right; None until it is known."""
+    """The words by which it corrects something; None until computed."""
 
 
 class Talk:
-    """The words of a session."""
+    """The dialogue of a session."""
 
     __slots__ = ("_commands", "_interrupted", "_turns", "asks", "pool", "tail")
 
@@ -75,19 +79,23 @@ class Talk:
         self.pool = Pool()
         self.asks: list[Ask] = []
         self.tail: list[Candidate] = []
-        """What the assistant said since its last tool call: its final words where the turn has ended."""
+        """The assistant's statements since its last tool call: its final words once the turn has
+        ended.
+        """
 
     def take(self, source: str, text: str) -> None:
-        """Take a text that is neither the user's nor said to the user: reasoning, a plan, a commit message, a summary."""
+        """Add a text that is neither the user's nor addressed to the user: reasoning, a plan, a
+        commit message, a summary.
+        """
         self.pool.add(source, self._turns.now.number, text)
 
     def interrupted(self) -> None:
-        """The user stopped the assistant."""
+        """The user interrupted the assistant."""
         self._interrupted = True
         self._turns.now.interrupted = True
 
     def typed(self, text: str) -> None:
-        """The user spoke: a new turn begins."""
+        """The user typed a text: a new turn begins."""
         typed = typed_text(text).strip()
         if not typed:
             return
@@ -99,7 +107,7 @@ class Talk:
             self.asked(typed, how)
 
     def asked(self, typed: str, how: str) -> None:
-        """Keep words of the user; the same words again are only counted."""
+        """Keep a text of the user; a repetition is only counted."""
         start = shorten(typed, ASK_LENGTH)
         same = next((ask for ask in self.asks[-_REPEATS_WITHIN:] if ask.text == start), None)
         if same is not None:
@@ -116,7 +124,7 @@ class Talk:
             self.asks = self.asks[:FIRST_ASKS] + self.asks[FIRST_ASKS - ASK_LIMIT :]
 
     def said(self, text: str) -> None:
-        """The assistant spoke to the user."""
+        """The assistant addressed the user."""
         made = self.pool.add(SAID, self._turns.now.number, text)
         if not made:
             self._commands.explained(_brief(text))
@@ -129,7 +137,7 @@ class Talk:
         self._turns.step(next(iter([*reversed(intents), *spoken]), None))
 
     def called(self) -> None:
-        """The assistant called a tool: what it said before was not the end of the turn."""
+        """The assistant called a tool: what it said before did not end the turn."""
         self.tail = []
 
     def _end_turn(self) -> None:
@@ -142,6 +150,8 @@ class Talk:
 
 
 def _brief(text: str) -> str:
-    """A text too short to be kept as a sentence of its own; empty where it is an announcement or a word or two."""
+    """A text too short to be kept as a sentence of its own; empty where it is an announcement or a
+    word or two.
+    """
     words = shorten(text, _ANSWER_LENGTH)
     return words if words.count(" ") >= _FEW and kind_of_sentence(SAID, words) == SAID else ""

@@ -1,4 +1,4 @@
-"""What was said in a session, as a bounded pool of sentences with a weight each. Pure."""
+"""The statements of a session, as a bounded pool of weighted sentences. Pure."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from memorist.session_memory.rank import Line
 from memorist.session_memory.sentences import TEXT_LIMIT, Sentence, phrases, sentence, weighed
 
 FRAGMENT = 0.8
-"""Factor of a sentence without an end: a heading or a bare list item says less alone."""
+"""Factor for a sentence without an end: a heading or a bare list item says less on its own."""
 
 DOUBTED = 0.75
-"""Factor of a thought that the assistant itself was not sure of."""
+"""Factor for a thought that the assistant itself doubted."""
 
 _STOPS = ".!?`)"
 
 POOL_LIMIT = 350
-"""Sentences kept; at twice the number the weaker half goes, so that one sentence costs the same however long the session is."""
+"""Sentences kept; at twice the number the weaker half is dropped, so that the cost per sentence
+does not grow with the session.
+"""
 
 RECENT_SHARE = 0.25
-"""Part of the pool that is kept for its newness alone when the weaker half goes."""
+"""Share of the pool that is kept for its recency alone when the weaker half is dropped."""
 
 NAME_LIMIT = 1_000
-"""Identifiers kept; at twice the number the rarer half goes."""
+"""Identifiers kept; at twice the number the rarer half is dropped."""
 
 KNOWN_TEXTS = 256
-"""Texts whose sentences are remembered: a digest asks for those of the newest messages again. A few megabytes at most."""
+"""Size of the cache of weighed texts: a summary asks for those of the newest messages again. A few
+megabytes at most.
+"""
 
 USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
     "user",
@@ -43,12 +47,15 @@ USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
     "earlier",
     "shown",
 ]
-"""Where a sentence comes from: the user; the last words of a turn; an assistant's statement; an announcement of its next step; its reasoning; a
-commit message; a plan shown to the user; a comment in changed code; a summary that stands for earlier messages; code that a search or a
-read of some lines showed."""
+"""Sources of a sentence: the user; the final words of a turn; an assistant's statement; an
+announcement of its next step; its reasoning; a commit message; a plan shown to the user; a comment
+in changed code; a summary of earlier messages; code shown by a search or a partial read.
+"""
 
 BASE_WEIGHT = {USER: 3.0, FINAL: 2.4, COMMIT: 1.9, SAID: 1.7, PLAN: 1.4, INTENT: 1.0, EARLIER: 0.9, THOUGHT: 0.75, COMMENT: 0.6, SHOWN: 0.5}
-"""How much a source counts. The order follows how often its words stand in summaries that people were given of such sessions."""
+"""Weight by source. The order follows how often text from each source occurs in human-written
+summaries of such sessions.
+"""
 
 _INTENT = late_pattern(
     r"(?:(?:ok(?:ay)?|good|great|perfect|clear|now|first|next|then|so|also|alright|right|sure|excellent)[,.!:\s—-]+)*"
@@ -80,14 +87,14 @@ class Candidate(Struct):
     source: str
     turn: int
     order: int
-    """Counts up through the session."""
+    """Increases through the session."""
     sentence: Sentence
     weight: float
     cue: bool
     line: Line | None = None
-    """Its line in the notes, none for no place there; kept once `placed`."""
+    """Its line in the notes, None where it has no section; final once `placed`."""
     placed: bool = False
-    """Its turn has ended, so that its place and its weight change no more."""
+    """Its turn has ended, so that its section and weight are final."""
 
 
 class Pool:
@@ -102,7 +109,7 @@ class Pool:
         self._names_seen = 0
 
     def add(self, source: str, turn: int, text: str) -> list[Candidate]:
-        """Take the sentences of a text; the candidates that it made."""
+        """Add the sentences of a text; returns the candidates created."""
         made = []
         for kind, found, weight in (_known if len(text) <= TEXT_LIMIT else _kept)(source, text):
             self._order += 1
@@ -114,12 +121,12 @@ class Pool:
         return made
 
     def note(self, source: str, turn: int, text: str) -> None:
-        """Take a text as one sentence, as it stands."""
+        """Add a text as a single sentence, unchanged."""
         self._order += 1
         self.candidates.append(Candidate(source, turn, self._order, sentence(text), BASE_WEIGHT[source], cue=False))
 
     def count(self, names: tuple[str, ...] | frozenset[str], weight: float) -> None:
-        """Weigh identifiers that came up."""
+        """Add weight to identifiers that occurred."""
         for name in names:
             self.names[name] = self.names.get(name, 0.0) + weight
         if len(self.names) > 2 * NAME_LIMIT:
@@ -133,7 +140,7 @@ class Pool:
 
 
 def _kept(source: str, text: str) -> tuple[tuple[str, Sentence, float], ...]:
-    """The sentences of a text that are worth keeping, each with its kind and its weight."""
+    """The sentences of a text that are worth keeping, each with its kind and weight."""
     kept = []
     for phrase in phrases(text, tables=source == SAID):
         kind = source if phrase.table else kind_of_sentence(source, phrase.text)
@@ -153,7 +160,7 @@ _known = lru_cache(KNOWN_TEXTS)(_kept)
 
 
 def quality(candidate: Candidate) -> float:
-    """What a candidate says for its price, by itself."""
+    """Value of a candidate per token, considered alone."""
     found = candidate.sentence
     return candidate.weight * (len(found.stems) + 1.5 * len(found.names)) / (found.cost + 6)
 
@@ -163,7 +170,7 @@ def _order(candidate: Candidate) -> int:
 
 
 def kind_of_sentence(source: str, text: str) -> str:
-    """The source, made narrower by how the sentence begins; empty for what is not worth keeping."""
+    """The source, refined by how the sentence begins; empty for what is not worth keeping."""
     if source == SAID:
         if _REACTION.match(text):
             return ""

@@ -7,38 +7,42 @@ from msgspec import Struct, field
 from memorist.session_memory.ledger_texts import Candidate
 
 STEP_LIMIT = 160
-"""Steps kept with their details; at twice the number the older half goes."""
+"""Steps kept with their details; at twice the number the older half is dropped."""
 
 TURN_LIMIT = 80
-"""Turns kept; at twice the number the oldest but the first few go."""
+"""Turns kept; at twice the number the oldest except the first few are dropped."""
 
 _DEEDS = 12
 
 
 class Deed(Struct, frozen=True):
-    """One thing done in a step: `read`, `edit`, `run`, `commit`, `ask`, `use` …, on what, with which end."""
+    """One action of a step: its kind (`read`, `edit`, `run`, `commit`, `ask`, `use` …), its object,
+    and its outcome.
+    """
 
     kind: str
     what: str
     ok: bool | None = True
     line: str = ""
     about: str = ""
-    """What the assistant said the call is for."""
+    """The assistant's own description of the call."""
 
 
 class Step(Struct):
-    """What the assistant announced and what it then did."""
+    """What the assistant announced and then did."""
 
     turn: int
     order: int
     words: Candidate | None = None
     deeds: list[Deed] = field(default_factory=list)
     more: int = 0
-    """Deeds beyond those kept."""
+    """Number of actions beyond those kept."""
     telling: bool = False
     """Something was changed, committed or broken in it."""
     told: tuple[object, str] = ((), "")
-    """Its line in the work log, and what the line was made for: made again only where that has changed."""
+    """Its line in the work log and the cache key it was rendered for; re-rendered only when the key
+    changes.
+    """
 
 
 class Turn(Struct):
@@ -47,7 +51,7 @@ class Turn(Struct):
     number: int
     request: str
     how: str = ""
-    """Empty, or how the words came: after an interruption, as a refusal, as an answer."""
+    """Empty, or how the message came: after an interruption, as a refusal, as an answer."""
     steps: int = 0
     edited: dict[str, int] = field(default_factory=dict)
     commits: list[str] = field(default_factory=list)
@@ -58,7 +62,7 @@ class Turn(Struct):
     """Set where the recorded agent compacted in this turn."""
     compacted: bool = False
     told: tuple[object, str] = ((), "")
-    """As a step's."""
+    """As in `WorkStep`."""
 
 
 class TurnBook:
@@ -74,13 +78,13 @@ class TurnBook:
 
     @property
     def now(self) -> Turn:
-        """The turn that runs; one without a request where the transcript begins without one."""
+        """The current turn; one without a request where the transcript begins without one."""
         if not self.turns:
             self.begin("")
         return self.turns[-1]
 
     def begin(self, request: str, how: str = "") -> Turn:
-        """The user spoke."""
+        """The user's message begins a turn."""
         self.count += 1
         self.turns.append(Turn(self.count, request, how))
         if len(self.turns) > 2 * TURN_LIMIT:
@@ -88,7 +92,7 @@ class TurnBook:
         return self.turns[-1]
 
     def step(self, words: Candidate | None) -> Step:
-        """The assistant announced something: a new step."""
+        """The assistant's announcement begins a step."""
         self._order += 1
         made = Step(self.now.number, self._order, words)
         self.steps.append(made)
@@ -98,7 +102,7 @@ class TurnBook:
         return made
 
     def did(self, deed: Deed) -> None:
-        """Something was done in the step that runs."""
+        """Record an action in the current step."""
         if not self.steps or self.steps[-1].turn != self.now.number:
             self.step(None)
         step = self.steps[-1]

@@ -1,4 +1,6 @@
-"""What was done in a session: calls and their answers, booked as files, commands, tasks and steps. Pure."""
+"""What was done in a session: calls and their results, recorded as files, commands, tasks and
+steps. Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ from memorist.session_memory.sentences import shorten
 from memorist.session_memory.shell import commit_message, parts_of, restored_by
 
 OPEN_LIMIT = 64
-"""Calls that wait for their answer; more than that are old ones whose answer never came."""
+"""Calls waiting for a result; beyond that the oldest, whose result never came, are dropped."""
 
 TOOL_LIMIT = 60
-"""Different tools counted."""
+"""Distinct tools counted."""
 
 SEARCH_LIMIT = 30
-"""Searches kept, the newest."""
+"""Newest searches kept."""
 
 TASK_LIMIT = 100
 """Tasks kept."""
@@ -39,14 +41,15 @@ _SIGNED = ("Co-Authored-By", "Signed-off-by", "🤖")
 
 
 class Open(Struct, frozen=True):
-    """A call without its answer yet; `kind` is as `outcomes.outcome_of` wants it."""
+    """A call without a result yet; `kind` is as expected by `outcomes.parse_call_outcome`."""
 
     action: Action
     kind: str
 
 
 class Work:
-    """The deeds of a session. `cwd` is where relative paths of what was read are shown from."""
+    """The actions of a session. `cwd` is the folder that paths of read files are shown relative to.
+    """
 
     __slots__ = ("_talk", "_turns", "calls", "commands", "cwd", "dirty", "files", "searches", "tasks", "tools")
 
@@ -90,7 +93,7 @@ class Work:
             del self.calls[next(iter(self.calls))]
 
     def result(self, result: ToolResult) -> None:
-        """The answer to a call came; an answer to no known call is passed over."""
+        """A call's result arrived; a result of an unknown call is ignored."""
         call = self.calls.pop(result.tool_use_id, None)
         if call is None:
             return
@@ -110,7 +113,7 @@ class Work:
                 self._other(call.action, outcome)
 
     def stopped(self) -> None:
-        """The user interrupted: open calls will have no answer."""
+        """The user interrupted: open calls will get no result."""
         self.calls.clear()
 
     def _commit_words(self, action: Runs) -> None:
@@ -159,7 +162,7 @@ class Work:
         self._turns.did(Deed(action.kind, action.short, ok=outcome.ok, line=outcome.line, about=action.about))
 
     def _settled(self, action: Runs) -> None:
-        """A commit fixes what was changed; a checkout of files takes their changes back."""
+        """A commit makes changes final; a checkout of files undoes their changes."""
         if action.kind == "commit":
             self.files.committed()
             self.dirty = () if _ALL.search(action.command) else self.dirty
@@ -186,7 +189,7 @@ class Work:
         self._did("search" if action.what else "read", action.what or path, outcome)
 
     def _showed(self, ends: tuple[str, str], path: str) -> None:
-        """Keep the declarations and comments of a look at little."""
+        """Keep the declarations and comments that a targeted read showed."""
         head, tail = ends
         if tail:
             return
@@ -231,7 +234,7 @@ class Work:
 
 
 def subject(action: Action) -> str:
-    """What a call is about, in few words; for a refusal."""
+    """Describe a call in a few words; used for refusals."""
     what = "a call"
     match action:
         case Runs(short=short):

@@ -1,4 +1,6 @@
-"""What counts as a word, as a name, and as a token when notes are weighed. Pure, and cheap: it runs on every sentence of a session."""
+"""Words, identifiers and token estimates for weighing notes. Pure, and cheap: it runs on every
+sentence of a session.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from msgspec import Struct
 from memorist.core.later import late_pattern
 
 STEM_LENGTH = 6
-"""Letters of a word that count: inflections of one word fall together, without a stemmer."""
+"""Letters of a word that count: inflections of a word coincide, without a stemmer."""
 
 STOP_WORDS = frozenset(
     re.findall(
@@ -26,7 +28,7 @@ STOP_WORDS = frozenset(
         """,
     )
 )
-"""Words that carry no content in an account of work; words of three letters and fewer never count."""
+"""Words without content in an account of work; words of three letters or fewer never count."""
 
 CUE_WORDS = frozenset(
     re.findall(
@@ -39,24 +41,24 @@ CUE_WORDS = frozenset(
         """,
     )
 )
-"""Words by which a sentence gives a cause, a rule or a result rather than a description."""
+"""Words that indicate a cause, a rule or a result rather than a description."""
 
 NAME_LENGTH = 200
-"""Characters of one word that are looked at for names."""
+"""Characters of one word that are searched for names."""
 
 DOUBT_WORDS = frozenset(
     {"might", "maybe", "possibly", "probably", "perhaps", "seems", "seem", "suspect", "wonder", "guess", "unsure", "hmm"}
 )
-"""Words by which a writer says that he is not sure."""
+"""Words by which a writer expresses doubt."""
 
 SHORT_WORD = 3
-"""Words of so many letters carry no content."""
+"""Words of so many letters or fewer carry no content."""
 
 KNOWN_WORDS = 16_384
-"""Different words whose parts are remembered: a person's vocabulary and a project's names. A few megabytes at most."""
+"""Size of the word cache: a user's vocabulary and a project's names. A few megabytes at most."""
 
 KNOWN_LENGTH = 64
-"""Letters of a word above which it is not remembered: it hardly comes again."""
+"""Letters above which a word is not cached: it hardly repeats."""
 
 _CUE, _DOUBT = 1, 2
 _NO_NAMES: frozenset[str] = frozenset()
@@ -68,7 +70,7 @@ _NAME = late_pattern(
     r"|[a-z]{2,}\d\w*|\d+[a-f][0-9a-f]{5,}|[a-f]+\d[0-9a-f]{5,}"  # name1, hashes
 )
 _SHAPED = late_pattern(r"[_/.:#>0-9]|[a-z][A-Z]|[A-Z][A-Z][a-z]")
-"""Without any of these no name is found."""
+"""A word that matches none of these cannot contain a name."""
 _TICKED = late_pattern(r"`([^`\n]{2,80})`")
 _AROUND = "`'\"()[]{},;!?.…“”‘’*<>="
 _LOWER = ascii_lowercase.encode()
@@ -80,18 +82,23 @@ _TOKENS_PER_SPACE = 0.012
 
 
 class Reading(Struct, frozen=True, gc=False):
-    """What a text holds: its content words, its identifiers, and by which words it speaks of causes or doubts."""
+    """The content of a text: its content words, its identifiers, and whether it indicates causes or
+    doubts.
+    """
 
     stems: frozenset[str]
     """Content words, lower case, cut to their first letters."""
     names: tuple[str, ...]
-    """Identifiers and paths, in order, each once: what stands in back-ticks, and words shaped like code."""
+    """Identifiers and paths, in order, each once: text in back-ticks, and words shaped like code.
+    """
     cue: bool
     doubt: bool
 
 
 def read(text: str) -> Reading:
-    """Take a text apart. Words that came before are known, so that a sentence costs little more than its splitting."""
+    """Analyze a text. Words seen before are cached, so that a sentence costs little more than its
+    splitting.
+    """
     content: set[str] = set()
     found: dict[str, None] = dict.fromkeys(map(str.strip, _TICKED.findall(text))) if "`" in text else {}
     marks = 0
@@ -107,12 +114,14 @@ def read(text: str) -> Reading:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The identifiers and paths in a text, as in `Reading.names`."""
+    """The identifiers and paths in a text, as in `TextContent.names`."""
     return read(text).names
 
 
 class Word(Struct, frozen=True, gc=False, eq=False):
-    """What is more than a plain word: between two spaces, its stems, its names (as keys, in order), and its marks."""
+    """An analyzed token that is more than a plain word: its stems, its names (as keys, in order),
+    and its flags.
+    """
 
     stems: tuple[str, ...]
     names: dict[str, None]
@@ -120,7 +129,9 @@ class Word(Struct, frozen=True, gc=False, eq=False):
 
 
 def _taken_apart(token: str) -> Word | str:
-    """What stands between two spaces: the stem of a plain word, empty where it carries no content, or all that a shaped one holds."""
+    """Analyze a whitespace-separated token: the stem of a plain word (empty where it carries no
+    content), or everything else it holds.
+    """
     bare = token.strip(_AROUND)
     if bare.isalpha() and bare.isascii() and bare[1:].islower():
         word = bare.lower()
@@ -135,7 +146,7 @@ def _taken_apart(token: str) -> Word | str:
 
 
 class _Known(dict[str, Word | str]):
-    """Words that came before, with what they hold: a memory of a pure function, emptied when it is full."""
+    """Cache of analyzed tokens: memoizes a pure function, emptied when full."""
 
     def __missing__(self, token: str) -> Word | str:
         if len(self) >= KNOWN_WORDS:
@@ -158,12 +169,13 @@ def _names_in(bare: str) -> tuple[str, ...]:
 
 
 def name_keys(found: tuple[str, ...]) -> frozenset[str]:
-    """Names as they are compared: a path by its last part, all in lower case."""
+    """Names in the form in which they are compared: a path by its last part, all lower case."""
     return frozenset([name.rstrip("/").rsplit("/", 1)[-1].lower() for name in found]) if found else _NO_NAMES
 
 
 def token_cost(text: str) -> int:
-    """Tokens of a text in o200k, estimated from the kinds of its letters; about 15 per cent off for one line, 2 for a page.
+    """Estimate the o200k tokens of a text from its character classes; about 15 % off for one line,
+    2 % for a page.
 
     The weights are a least-squares fit over 6,000 pieces of recorded sessions.
     """

@@ -1,6 +1,8 @@
-"""What a tool's answer says about how the call went: exit status, the telling line, and the user's words in a refusal. Pure.
+"""Derive the outcome of a call from its result: exit status, the most relevant line, and the user's
+words in a refusal. Pure.
 
-Of a long answer only the start and the end are looked at, so that the cost of an answer does not grow with its size.
+Only the start and the end of a long result are examined, so that the cost does not grow with its
+size.
 """
 
 from __future__ import annotations
@@ -14,16 +16,18 @@ from memorist.core.later import late_pattern
 from memorist.core.messages import ToolResult
 
 HEAD_LIMIT = 2_000
-"""Characters at the start of an answer that are looked at."""
+"""Characters at the start of a result that are examined."""
 
 TAIL_LIMIT = 2_000
 """Characters at its end."""
 
 LINE_LIMIT = 180
-"""Characters of a line that is quoted."""
+"""Longest quoted line, in characters."""
 
 KNOWN_ANSWERS = 512
-"""Answers whose outcome is remembered: a digest asks for those of the newest messages again. Two megabytes at most."""
+"""Size of the outcome cache: a summary asks for the results of the newest messages again. Two
+megabytes at most.
+"""
 
 _EXIT = late_pattern(r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})")
 _CODEX_HEAD = late_pattern(
@@ -70,21 +74,23 @@ _BAD_COUNT = late_pattern(r"\b[1-9]\d* (?:fail|failed|failing|errors?|issues?|pr
 
 
 class Outcome(Struct, frozen=True):
-    """How a call went. `ok` is None while it still runs."""
+    """The outcome of a call. `ok` is None while it still runs."""
 
     ok: bool | None
     exit: int | None = None
     line: str = ""
-    """The line that tells most: an error, a count of tests, a commit."""
+    """The most informative line: an error, test counts, a commit."""
     rejected: bool = False
     said: str = ""
     """The user's words in a refusal or an answer."""
     hooks: tuple[str, ...] = ()
-    """Commands that the answer echoes (`$ …`), such as those of a commit hook."""
+    """Commands that the result echoes (`$ …`), such as those of a commit hook."""
 
 
 def ends_of(result: ToolResult) -> tuple[str, str]:
-    """The start and the end of an answer without reminders and colour codes; the end is empty for a short one."""
+    """The start and the end of a result without reminders and color codes; the end is empty for a
+    short one.
+    """
     text = result.text
     if len(text) <= HEAD_LIMIT + TAIL_LIMIT:
         return _clean(text), ""
@@ -102,7 +108,9 @@ def _clean(text: str) -> str:
 
 
 def outcome_of(result: ToolResult, kind: str, ends: tuple[str, str]) -> Outcome:
-    """How the call went. `kind` is that of `shell.kind_of`, `file` for a file tool, `ask` for questions and plans; `ends` as of `ends_of`."""
+    """The outcome of a call. `kind` is that of `shell.classify_command`, `file` for a file tool,
+    `ask` for questions and plans; `ends` is from `answer_ends`.
+    """
     return _outcome(*ends, kind, is_error=result.is_error)
 
 
@@ -139,7 +147,9 @@ def _of_run(ok: bool, code: int | None, kind: str, lines: list[str]) -> Outcome:
 
 
 def _why(bad: str, lines: list[str], kind: str) -> str:
-    """The line of a failure: of a check that counted, what it names as failed, and the count; else the worst line."""
+    """The line that explains a failure: for a check with counts, what it names as failed, and the
+    count; else the worst line.
+    """
     if not bad:
         return _worst(lines[-_GIT_LINES:] if kind == "commit" else lines)
     named = next((line for line in lines if _NAMED.search(line) and not _COUNT.match(line)), "") or _raised(lines)
@@ -147,13 +157,15 @@ def _why(bad: str, lines: list[str], kind: str) -> str:
 
 
 def _raised(lines: list[str]) -> str:
-    """The first test that failed and the exception that it failed with."""
+    """The first failed test and its exception."""
     test = next((line for line in lines if _UNITTEST.match(line)), "")
     return "; ".join(part for part in (test.partition(" (")[0], next((line for line in lines if _RAISED.match(line)), "")) if part)
 
 
 def _bad(telling: list[str], lines: list[str]) -> str:
-    """The line by which a check failed although its exit status does not say so (a pipe hides it); its own counts are believed first."""
+    """The line that proves a check failed although its exit status does not (a pipe hides it); its
+    own counts take precedence.
+    """
     counts = [line for line in telling if _COUNT.match(line)]
     if counts:
         return next((line for line in counts if _BAD_COUNT.search(line)), "")
@@ -161,7 +173,7 @@ def _bad(telling: list[str], lines: list[str]) -> str:
 
 
 def _counted(lines: list[str]) -> str:
-    """The counts of a run, joined; packages that passed are only counted by their lines' number."""
+    """The counts of a run, joined; passed packages contribute only when there is exactly one."""
     packages = [line for line in lines if line.startswith("ok ")]
     others = list(dict.fromkeys(line.strip(" =") for line in lines if not line.startswith(("ok ", "?"))))
     if packages and not others:
@@ -177,7 +189,7 @@ def _worst(lines: list[str]) -> str:
 
 
 def error_line(head: str, tail: str = "") -> str:
-    """The line that names what went wrong; the last one where none does."""
+    """The line that names the error; the last line where none does."""
     lines = _lines(head, tail)
     return _quote(_worst(lines) or (lines[-1] if lines else ""))
 
@@ -209,6 +221,8 @@ def _user_words(head: str) -> str:
 
 
 def answers(text: str) -> str:
-    """The user's answers in the result of a question tool, as `question: answer` lines; empty where there are none."""
+    """The user's answers in the result of a question tool, as `question → answer` lines; empty
+    where there are none.
+    """
     pairs = _ANSWERED.findall(text)
     return "\n".join(f"“{_quote(question)}” → {answer.strip()}" for question, answer in pairs[:8])

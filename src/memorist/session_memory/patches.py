@@ -1,4 +1,6 @@
-"""Patches in the `apply_patch` form (codex.md section 6), as a tool's input or inside a shell command. Pure."""
+"""Patches in the `apply_patch` form (codex.md section 6), as a tool's input or inside a shell
+command. Pure.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import re
 from msgspec import Struct
 
 PATCH_LIMIT = 40_000
-"""Characters of a patch that are looked at."""
+"""Characters of a patch that are examined."""
 
 _SIDE_LIMIT = 6_000
 _FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
@@ -15,7 +17,9 @@ _MOVE = re.compile(r"\*\*\* Move to: (.+)")
 
 
 class Change(Struct, frozen=True):
-    """A change to one file: `edit`, `write` (the whole text), `add`, `delete` or `move`; what went and what came."""
+    """An edit of one file: `edit`, `write` (the whole text), `add`, `delete` or `move`; the removed
+    and the added text.
+    """
 
     path: str
     old: str = ""
@@ -24,7 +28,7 @@ class Change(Struct, frozen=True):
 
 
 def parse_patch(patch: str) -> tuple[Change, ...]:
-    """The changes of a patch, file by file; what cannot be read is passed over."""
+    """The edits of a patch, file by file; unreadable parts are skipped."""
     changes: list[Change] = []
     path, kind = "", "edit"
     old: list[str] = []
@@ -53,7 +57,8 @@ def parse_patch(patch: str) -> tuple[Change, ...]:
 
 
 def parse_diff(path: str, diff: str) -> Change:
-    """The lines that went and came by a unified diff, or by search-and-replace blocks, of one file."""
+    """The removed and added lines of a unified diff, or of search-and-replace blocks, of one file.
+    """
     old: list[str] = []
     new: list[str] = []
     side = ""
@@ -68,6 +73,6 @@ def parse_diff(path: str, diff: str) -> Change:
 
 
 def patch_in_command(command: str) -> tuple[Change, ...]:
-    """The changes of a patch that is fed to `apply_patch` by a command line; empty when there is none."""
+    """The edits of a patch that a command line feeds to `apply_patch`; empty when there is none."""
     at = command.find("*** Begin Patch")
     return parse_patch(command[at:]) if at >= 0 and "apply_patch" in command[:at] else ()

@@ -1,4 +1,4 @@
-"""Paths as notes show them: relative to the session's folder. Pure."""
+"""Paths as shown in notes: relative to the session's folder. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from posixpath import commonpath
 
 LONG_PATH = 64
-"""Characters above which a path outside the session's folder is shown by its end."""
+"""Characters above which a path outside the session's folder is abbreviated to its end."""
 
 KEPT_PARTS = 3
 
 
 def root_of(cwd: str, paths: Iterable[str]) -> str:
-    """The folder that paths are shown relative to: the session's, or what its absolute paths have in common."""
+    """The folder that paths are shown relative to: the session's, or the common parent of its
+    absolute paths.
+    """
     if cwd:
         return cwd.rstrip("/\\")
     absolute = [path for path in paths if path.startswith("/")]
@@ -23,7 +25,9 @@ def root_of(cwd: str, paths: Iterable[str]) -> str:
 
 
 def relative(path: str, root: str) -> str:
-    """The path below the root without it; another path as it stands, a long one by its last parts."""
+    """The path relative to the root; any other path unchanged, a long one abbreviated to its last
+    parts.
+    """
     if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("/", "\\"):
         return path[len(root) + 1 :]
     if len(path) > LONG_PATH and path.count("/") > KEPT_PARTS and " " not in path:

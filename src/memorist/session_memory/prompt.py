@@ -10,11 +10,13 @@ from memorist.session_memory.sections import section_tokens
 from memorist.session_memory.settings import SessionMemorySettings
 
 FIRST_TO_KEEP = ("Current State", "Errors & Corrections")
-"""Sections that are shortened last (SM-7)."""
+"""Sections that are to be shortened last (SM-7)."""
 
 
 class Texts(Struct, frozen=True, kw_only=True):
-    """The prompt texts an update is built from: ours, or the user's own in place of `prompt` and `template` (SM-6)."""
+    """The prompt texts of an update: ours, or the user's own in place of `prompt` and `template`
+    (SM-6).
+    """
 
     template: str
     prompt: str
@@ -24,7 +26,9 @@ class Texts(Struct, frozen=True, kw_only=True):
 
 
 def reminders(notes: str, texts: Texts, settings: SessionMemorySettings) -> str:
-    """What must become shorter: the whole file first, then each section over its limit, largest first; empty when nothing must."""
+    """Render what must be shortened: the whole file first, then each section over its limit,
+    largest first; empty when nothing must.
+    """
     parts = []
     total = estimate_text(notes)
     if total > settings.total_tokens:
@@ -39,7 +43,9 @@ def reminders(notes: str, texts: Texts, settings: SessionMemorySettings) -> str:
 
 
 def update_prompt(notes: str, path: str, texts: Texts, settings: SessionMemorySettings) -> str:
-    """The task of the fork. In a user's own prompt unknown names stay as they are, and the reminders go to its end where it does not place them."""
+    """Render the fork's instruction. In a user's own prompt unknown names stay as they are, and the
+    reminders are appended where it does not place them.
+    """
     values = {
         "currentNotes": notes.strip("\n"),
         "notesPath": path,

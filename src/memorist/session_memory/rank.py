@@ -1,4 +1,6 @@
-"""Which lines go into notes of a given size: one pass over the candidates, best first, each taken if it still says something new. Pure."""
+"""Select the lines of notes of a given size: one pass over the candidates, best first, each taken
+if it adds something new. Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +12,38 @@ from msgspec import Struct
 from memorist.session_memory.lexicon import name_keys, read, token_cost
 
 NAME_WORTH = 1.5
-"""What a new identifier is worth, in new words."""
+"""Value of a new identifier, in new words."""
 
 NEW_SHARE = 0.25
-"""Part of a line that must be new to the notes."""
+"""Share of a line that must be new to the notes."""
 
 FILL_WEIGHT = 0.9
-"""Lines of at least this weight fill what room is left if they say anything new at all."""
+"""Lines of at least this weight fill the remaining room if they add anything new at all."""
 
 FILL_SHARE = 0.04
-"""The part of such a line that must be new."""
+"""The share of such a line that must be new."""
 
 WHOLE_WEIGHT = 2.5
-"""Lines of at least this weight fill it even if they say nothing new: the user's words are better whole."""
+"""Lines of at least this weight fill it even if they add nothing new: the user's words are better
+whole.
+"""
 
 LINE_OVERHEAD = 3
 """Tokens of a bullet and a line end."""
 
 SMALLEST = LINE_OVERHEAD + 3
-"""Tokens below which no line is worth looking for."""
+"""Remaining tokens below which no line is tried."""
 
 KNOWN_LINES = 512
-"""Lines whose weight is remembered: most of a session's lines stand unchanged from one update of the notes to the next."""
+"""Size of the line cache: most lines of a session are unchanged from one update of the notes to the
+next.
+"""
 
 
 class Line(Struct, frozen=True, gc=False):
-    """A line that could stand in a section. Lines of one `group` belong together; `order` is their place."""
+    """A candidate line of a section. Lines of one `group` belong together; `order` is their
+    position.
+    """
 
     section: str
     text: str
@@ -50,7 +58,7 @@ class Line(Struct, frozen=True, gc=False):
 
 
 def line(section: str, text: str, order: tuple[int, ...], weight: float = 1.0, *, must: bool = False) -> Line:
-    """A line made of this text."""
+    """Build a line from this text."""
     stems, keys, cost = _weighed(text)
     return Line(section, text, stems, keys, cost, weight, order, must)
 
@@ -62,12 +70,12 @@ def _weighed(text: str) -> tuple[frozenset[str], frozenset[str], int]:
 
 
 def worth(candidate: Line) -> float:
-    """What the line says for its price."""
+    """Value of the line per token."""
     return candidate.weight * (len(candidate.stems) + NAME_WORTH * len(candidate.keys)) / (candidate.cost + 4)
 
 
 class Chosen:
-    """The lines taken so far, and what they say."""
+    """The lines selected so far, and what they cover."""
 
     __slots__ = ("budget", "caps", "keys", "lines", "per_section", "spent", "stems")
 
@@ -82,16 +90,16 @@ class Chosen:
 
     @property
     def full(self) -> bool:
-        """No line has room any more."""
+        """Whether no line has room any more."""
         return self.spent + SMALLEST > self.budget
 
     def fits(self, candidate: Line) -> bool:
-        """There is room for the line, in the whole and in its section."""
+        """Whether there is room for the line, in total and in its section."""
         cost = candidate.cost
         return self.spent + cost <= self.budget and self.per_section.get(candidate.section, 0) + cost <= self.caps[candidate.section]
 
     def take(self, candidate: Line) -> bool:
-        """Take the line if there is room for it."""
+        """Add the line if there is room for it."""
         if not self.fits(candidate):
             return False
         self.lines.append(candidate)
@@ -102,19 +110,21 @@ class Chosen:
         return True
 
     def newness(self, candidate: Line) -> float:
-        """The part of the line that is not in the notes yet."""
+        """The share of the line that is not in the notes yet."""
         whole = len(candidate.stems) + NAME_WORTH * len(candidate.keys)
         return (len(candidate.stems - self.stems) + NAME_WORTH * len(candidate.keys - self.keys)) / whole if whole else 0.0
 
     def says_new(self, candidate: Line) -> bool:
-        """Enough of the line is not in the notes yet."""
+        """Whether enough of the line is not in the notes yet."""
         fresh = len(candidate.stems - self.stems) + NAME_WORTH * len(candidate.keys - self.keys)
         whole = len(candidate.stems) + NAME_WORTH * len(candidate.keys)
         return fresh >= 2 and fresh >= NEW_SHARE * whole
 
 
 def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: Mapping[str, int]) -> Chosen:
-    """Lines that must stand first, in their order; then the best of each section up to its floor; then the rest by worth while there is room."""
+    """Select lines: first those that must be included, in order; then the best of each section up
+    to its floor; then the rest by worth while there is room.
+    """
     chosen = Chosen(budget, caps)
     for each in lines:
         if each.must:
@@ -135,7 +145,7 @@ def choose(lines: Sequence[Line], budget: int, caps: Mapping[str, int], floors: 
 
 
 def _floors(chosen: Chosen, rest: list[Line], floors: Mapping[str, int]) -> set[int]:
-    """Fill each section up to its floor; which lines were taken."""
+    """Fill each section up to its floor; returns the ids of the lines added."""
     of_section: dict[str, list[Line]] = {section: [] for section in floors}
     for each in rest:
         if each.section in of_section:
@@ -147,7 +157,7 @@ def _floors(chosen: Chosen, rest: list[Line], floors: Mapping[str, int]) -> set[
 
 
 def _fill(chosen: Chosen, lines: list[Line], floor: int) -> set[int]:
-    """Take the best lines of one section up to its floor; which were taken."""
+    """Add the best lines of one section up to its floor; returns the ids of those added."""
     taken: set[int] = set()
     for each in lines:
         used = chosen.per_section.get(each.section, 0)

@@ -1,4 +1,6 @@
-"""Session memory at work: the files, the fork, and the structural way when there is no model or it fails."""
+"""Session memory at run time: the files, the fork, and the structural update when there is no model
+or it fails.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ from memorist.store.layout import Layout, SessionLayout
 LABEL = "session_memory"
 
 CONFLICTS = 3
-"""Times that notes which somebody else changes at the same moment are merged anew."""
+"""Attempts to merge notes that are being edited concurrently."""
 
 
 class Cursor(Struct, frozen=True, kw_only=True):
-    """How far the notes reach; kept beside them."""
+    """How far the notes reach; stored beside them."""
 
     message: str
     """Id of the newest message after which no tool call was open (SM-10)."""
@@ -50,7 +52,7 @@ class Cursor(Struct, frozen=True, kw_only=True):
 
 
 class Means(Struct, frozen=True, kw_only=True):
-    """What session memory works with."""
+    """Dependencies of session memory."""
 
     clock: Clock
     files: Files
@@ -60,11 +62,13 @@ class Means(Struct, frozen=True, kw_only=True):
     governor: Governor
     tell: Callable[[Event], None]
     keep: Callable[[Receipt], int]
-    """Records a receipt and gives its number."""
+    """Records a receipt and returns its number."""
 
 
 def load_texts(files: Files, layout: Layout) -> Texts:
-    """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError for an own template without a header."""
+    """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError
+    for a user template without a header.
+    """
     template, own_template = _own(files, layout.own_template), True
     if template is None:
         template, own_template = load("session_memory/template"), False
@@ -99,19 +103,23 @@ class SessionMemory:
         self._means = means
         self._updates = 0
         self._composed = ""
-        """The notes as the last structural update left them; while they are so, what was written in them need not be looked for again."""
+        """The notes as the last structural update wrote them; while the file is unchanged, its
+        written parts need not be parsed again.
+        """
         self._written: dict[str, str] = {}
         self.way: Way | None = None
-        """How the notes were made last; None when there are none yet."""
+        """How the notes were last updated; None when there are none yet."""
         self._lane = Lane(means.clock, failed=self._failed)
 
     @property
     def template(self) -> str:
-        """The template in force."""
+        """The template in use."""
         return self._texts.template
 
     def notes(self) -> str | None:
-        """The notes on disk; None when there are none, or they say nothing beyond the template (SM-12)."""
+        """The notes on disk; None when there are none, or they say nothing beyond the template
+        (SM-12).
+        """
         text = self._read()
         return None if text is None or is_empty(text, self._texts.template) else _readable(text)
 
@@ -130,24 +138,31 @@ class SessionMemory:
         return found
 
     def offer(self, due: Due, parent: ParentCall | None) -> None:
-        """Update in the background: one run at a time, and of the waiting ones only the newest (SM-8)."""
+        """Update in the background: one run at a time, and of the waiting ones only the newest
+        (SM-8).
+        """
         # Growth counts from the moment the update was called for, not from its end, or a slow model would be called for again at once.
         self._following.updated(due.tokens)
         self._lane.offer(lambda: self._update(due, parent, asked=False), dropped=lambda outcome: self._dropped(due, outcome))
 
     def _dropped(self, due: Due, outcome: Outcome) -> None:
-        """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
+        """An update that never ran leaves a receipt too, where it would have used a model (FK-8).
+        """
         model = self._means.model
         if model is not None:
             self._record(unrun_receipt(LABEL, due.why, model=model.name, now=self._means.clock.now(), outcome=outcome))
 
     def _failed(self, error: BaseException) -> None:
-        """An update in the background raised an error: a disk that refuses, for one. The host goes on; the event says why there are no notes."""
+        """A background update raised an error, for example because the disk refused. The host goes
+        on; the event says why there are no notes.
+        """
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
             self._means.tell(NotesFailed(str(error), Outcome.FAILED.value))
 
     async def settled(self) -> None:
-        """Wait for a running update, as a compaction does: at most 15 s, and not at all for one that began over a minute ago (SM-9)."""
+        """Wait for a running update, as a compaction does: at most 15 s, and not at all for one
+        that began over a minute ago (SM-9).
+        """
         settings = self._means.settings()
         since = self._lane.running_since
         if since is None or self._means.clock.monotonic() - since > settings.stale_seconds:
@@ -155,11 +170,13 @@ class SessionMemory:
         await self._lane.wait(settings.wait_seconds)
 
     async def drain(self, seconds: float) -> None:
-        """Wait for all background updates, at most this long; what still runs then is cancelled."""
+        """Wait for all background updates, at most this long; those still running then are
+        cancelled.
+        """
         await self._lane.drain(seconds)
 
     async def update(self, due: Due, parent: ParentCall | None) -> None:
-        """Bring the notes up to date: by the model, or from structure where there is none or it did not do it."""
+        """Update the notes now: by the model, or structurally where there is none or it failed."""
         self._following.updated(due.tokens)
         await self._update(due, parent, asked=True)
 
@@ -174,7 +191,8 @@ class SessionMemory:
         self._derive(before, due, upto)
 
     def _ready(self) -> str:
-        """The notes, made from the template if there are none: exclusively, 0600 in a folder of 0700."""
+        """The notes, created from the template if missing: exclusively, 0600 in a folder of 0700.
+        """
         self._means.files.create(self._layout.notes, self._texts.template.encode())
         return self._read() or self._texts.template
 
@@ -233,7 +251,7 @@ class SessionMemory:
         return redact(digest(self._derived(), [pair for pair in newest if pair[1]])).text
 
     def _accept(self, before: str, receipt: Receipt, due: Due, upto: str) -> bool:
-        """Check what the model made; True when the notes are up to date by it."""
+        """Check the model's edit; True when it brought the notes up to date."""
         after = self._read() or ""
         checked = mend(before, after, self._texts.template)
         text = _without_secrets(checked.text)
@@ -256,7 +274,9 @@ class SessionMemory:
 
 
 def _without_secrets(text: str) -> str:
-    """The notes with a mark in the place of each secret (SF-1). Sections that stayed as they were are not looked through again."""
+    """The notes with a mark in place of each secret (SF-1). Unchanged sections are cached and not
+    scanned again.
+    """
     return "\n# ".join(_section_without_secrets(section) for section in text.split("\n# "))
 
 
@@ -266,12 +286,14 @@ def _section_without_secrets(section: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """The text with a question mark for each byte that was no UTF-8."""
+    """The text with a question mark for each byte that was not UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _bytes(text: str) -> bytes:
-    """The file's bytes again, also those that were no UTF-8; a lone surrogate from a transcript becomes a question mark."""
+    """The file's original bytes, including those that were not UTF-8; a lone surrogate from a
+    transcript becomes a question mark.
+    """
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,4 +1,6 @@
-"""The frame of the notes: the template's headers and italic lines, and how they survive whatever a model does (SM-4, SM-5). Pure."""
+"""The structure of the notes: the template's headers and italic lines, and how they survive any
+edit by a model (SM-4, SM-5). Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from memorist.core.markdown import Outline, Section, outline
 from memorist.core.tokens import estimate_text
 
 STRUCTURAL_MARK = "<!-- structural -->"
-"""Stands above what structure proved, so that it can be told from what a model wrote."""
+"""Precedes structurally derived text, to distinguish it from what a model wrote."""
 
 
 class Frame(Struct, frozen=True):
-    """One section of the template: its header line and its italic line (empty when the template has none there)."""
+    """One section of the template: its header line and its italic line (empty when the template has
+    none there).
+    """
 
     header: str
     hint: str
@@ -27,7 +31,9 @@ class Frame(Struct, frozen=True):
 
 
 class Mended(Struct, frozen=True):
-    """What a check of a model's edit found: the text to keep and what was put right (empty when the edit was clean)."""
+    """The result of checking a model's edit: the text to keep and what was repaired (empty when the
+    edit was clean).
+    """
 
     text: str
     repairs: tuple[str, ...]
@@ -51,7 +57,9 @@ def _frame(template: str) -> Outline:
 
 
 def bodies(text: str, template: str) -> dict[str, str]:
-    """The text below each section's italic line, by title; sections that the text lacks are missing."""
+    """The text below each section's italic line, by title; sections absent from the text are
+    missing.
+    """
     shape = frames(template)
     parsed = outline(text, [frame.title for frame in shape])
     found: dict[str, str] = {}
@@ -78,7 +86,9 @@ def _without_hint(body: str, frame: Frame) -> str:
 
 
 def compose(template: str, texts: Mapping[str, str]) -> str:
-    """The notes file for these section texts, in the template's order; sections without a text are empty."""
+    """The notes file with these section texts, in the template's order; sections without a text are
+    empty.
+    """
     parsed = _frame(template)
     parts = [parsed.preamble] if parsed.preamble else []
     for frame in frames(template):
@@ -88,15 +98,16 @@ def compose(template: str, texts: Mapping[str, str]) -> str:
 
 
 def is_empty(text: str, template: str) -> bool:
-    """Notes that say nothing beyond the template count as none (SM-12)."""
+    """Whether notes say nothing beyond the template; such notes count as none (SM-12)."""
     return text.strip() == template.strip() or not any(body.strip() for body in bodies(text, template).values())
 
 
 def mend(before: str, after: str, template: str) -> Mended:
-    """Check what a model made of the notes, and put the frame right without losing its words.
+    """Check a model's edit of the notes, and repair the structure without losing its words.
 
-    Headers and italic lines are written from the template. A section that is gone gets its former text back; a section that was added becomes
-    a second-level heading inside the one before it. If fewer than half of the sections can be found, the edit is rolled back whole.
+    Headers and italic lines are rewritten from the template. A missing section gets its former text
+    back; an added section becomes a second-level heading inside the one before it. If fewer than
+    half of the sections can be found, the whole edit is rolled back.
     """
     shape = frames(template)
     if _intact(after, shape):
@@ -129,17 +140,21 @@ def _demoted(body: str) -> str:
 
 
 def merge_structural(text: str, template: str, derived: Mapping[str, str]) -> str:
-    """Put newly derived section texts into the notes: what a model wrote stays, what structure had derived before is replaced (SM-13)."""
+    """Merge newly derived section texts into the notes: what a model wrote stays, what was derived
+    before is replaced (SM-13).
+    """
     return with_derived(template, written_parts(text, template), derived)
 
 
 def written_parts(text: str, template: str) -> dict[str, str]:
-    """What a model or a person wrote in each section, by title; what structure had derived is left out."""
+    """What a model or the user wrote in each section, by title; structurally derived text is left
+    out.
+    """
     return {title: body.partition(STRUCTURAL_MARK)[0].strip("\n") for title, body in bodies(text, template).items()}
 
 
 def with_derived(template: str, parts: Mapping[str, str], derived: Mapping[str, str]) -> str:
-    """The notes of what was written and what structure derives now."""
+    """Compose the notes from what was written and what is derived now."""
     merged = {}
     for frame in frames(template):
         written = parts.get(frame.title, "")

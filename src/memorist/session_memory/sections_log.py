@@ -1,4 +1,6 @@
-"""Notes of how the work went and where it stands: the work log and the present state. Pure."""
+"""Build the note lines on the course of the work and its present state: the work log and the
+current state. Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,19 @@ from memorist.session_memory.sentences import shorten
 LOG = "Worklog"
 
 NEW_STEPS = 30
-"""Newest steps that may stand in the work log."""
+"""Newest steps that may appear in the work log."""
 
 OLD_STEPS = 20
-"""Older ones, of those that changed, committed or broke something."""
+"""Older steps that may appear, of those that changed, committed or broke something."""
 
 LOG_TURNS = 40
-"""Turns that may stand in it."""
+"""Turns that may appear in it."""
 
 TURN_WEIGHT, STEP_WEIGHT, OLD_STEP_WEIGHT = 1.4, 1.1, 0.95
-"""How much their lines count."""
+"""Weights of their lines."""
 
 LAST_STEPS = 3
-"""Steps that stand in it always."""
+"""Newest steps that always appear."""
 
 _TAIL = 8
 _NO_CHECKS = frozenset({"look", "edit", "run", "merge", "branch", "refused"})
@@ -41,11 +43,13 @@ _LEADS = late_pattern(
     r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to)\s+(?:now\s+|also\s+|quickly\s+)?|^now\s+",
     re.IGNORECASE,
 )
-"""How an announcement begins; cut off, since each step is one."""
+"""Opening phrase of an announcement; cut off, since every step is one."""
 
 
 def log_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
-    """One line a step; a line a turn where there are many. Also the candidates whose words the steps use."""
+    """One line per step, and one per turn where there are several. Also returns the order numbers
+    of the statements used.
+    """
     now = ledger.turns.now.number
     turns = [turn for turn in ledger.turns.turns[-LOG_TURNS:] if turn.request] if len(ledger.turns.turns) > 1 else []
     lines = [line(LOG, _turn_told(turn, root, now), (turn.number, 0), TURN_WEIGHT) for turn in turns]
@@ -63,7 +67,7 @@ def log_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
 
 
 def _turn_told(turn: Turn, root: str, now: int) -> str:
-    """The line of a turn; that of a closed one is made once."""
+    """The line of a turn; that of a finished turn is rendered once."""
     made_for = (root, turn.number != now)
     if turn.number == now or turn.told[0] != made_for:
         turn.told = (made_for, _turn(turn, root, deeds=turn.number != now))
@@ -71,7 +75,7 @@ def _turn_told(turn: Turn, root: str, now: int) -> str:
 
 
 def _step_told(step: Step, words: str, root: str) -> str:
-    """The line of a step, made again only after something was done in it."""
+    """The line of a step, rendered again only after an action was added to it."""
     made_for = (root, words, len(step.deeds))
     if step.told[0] != made_for:
         step.told = (made_for, _step(step, words, root))
@@ -79,7 +83,9 @@ def _step_told(step: Step, words: str, root: str) -> str:
 
 
 def _announced(step: Step) -> Candidate | None:
-    """The words of a step that are the work log's: its announcement, or a plain statement with deeds after it."""
+    """The statement that introduces a step in the work log: its announcement, or a plain statement
+    followed by actions.
+    """
     words = step.words
     if words is None or words.source == INTENT:
         return words
@@ -151,7 +157,9 @@ def _deeds(deeds: list[Deed], root: str) -> str:
 
 
 def state_lines(ledger: Ledger, root: str) -> tuple[list[Line], set[int]]:
-    """Where it stands: the last request, the last words, what runs, what is still broken, the task list. Also the candidates used."""
+    """The current state: the last request, the last words, running calls, open failures, the task
+    list. Also returns the statements used.
+    """
     texts: list[str] = []
     used: set[int] = set()
     if ledger.branch:

@@ -1,4 +1,4 @@
-"""Notes from what was said: title, task, results, learnings, documentation. Pure."""
+"""Build the note lines from the dialogue: title, task, results, learnings, documentation. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLAUSE_LENGTH = 28
 _CLAUSE = late_pattern(r"[:;,](?= )| (?:[—–-]|because|so that|and|but|which|then|when|while) | \(")
 _HIT = late_pattern(r":\d+\)$")
 _COMMON = late_pattern(r"_|test|set_?[Uu]p|tear_?[Dd]own|main$|init$|write$|read$|get$|set$|run$")
-"""Names of functions that say nothing alone."""
+"""Function names that are meaningless on their own."""
 
 _LINK = late_pattern(r"https?://\S+")
 _COMMITTED = late_pattern(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
@@ -46,19 +46,19 @@ _LAST_TABLES = 2
 _OLDER = 0.85
 _MUST_SENTENCES = 4
 _SHORT_ASK = 110
-"""Tokens below which a user's message stands whole."""
+"""Tokens below which a user message is included whole."""
 
 _MUST_ASKS = 560
-"""Tokens of the user's messages that stand before anything else."""
+"""Tokens of user messages that are included before anything else."""
 
 
 def of_sentence(section: str, found: Sentence, order: tuple[int, ...], weight: float, *, must: bool = False) -> Line:
-    """A line that is this sentence."""
+    """A line made of this sentence."""
     return Line(section, found.text, found.stems, found.keys, found.cost + LINE_OVERHEAD, weight, order, must, found.bullet, found.table)
 
 
 def title(ledger: Ledger) -> str:
-    """The session's own title, or the start of the first request."""
+    """The session's own title, or the beginning of the first request."""
     if ledger.title:
         return shorten(ledger.title, TITLE_LENGTH)
     asks = [ask for ask in ledger.talk.asks if ask.how != ANSWERING]
@@ -74,20 +74,24 @@ def title(ledger: Ledger) -> str:
 
 
 def _clause(heading: str) -> str:
-    """The longest beginning of a long sentence that ends where a clause does; empty where there is none of a fair length."""
+    """The longest prefix of a long sentence that ends at a clause boundary; empty where there is
+    none of a reasonable length.
+    """
     ends = [match.start() for match in _CLAUSE.finditer(heading[: TITLE_LENGTH + 1])]
     return heading[: ends[-1]] if ends and ends[-1] >= _CLAUSE_LENGTH else ""
 
 
 def _subject(ledger: Ledger) -> str:
-    """The subject of the first commit; empty where none was made."""
+    """The subject of the first commit; empty where there was none."""
     commits = (commit for turn in ledger.turns.turns for commit in turn.commits)
     found = next((match[1] for commit in commits if (match := _COMMITTED.match(commit))), "")
     return shorten(found, TITLE_LENGTH)
 
 
 def task_lines(ledger: Ledger) -> list[Line]:
-    """The user's messages: all of the short ones and the first sentences of the others must stand; the rest is weighed."""
+    """The user's messages: the short ones whole and the first sentences of the others must be
+    included; the rest is weighed.
+    """
     lines: list[Line] = []
     left = _MUST_ASKS
     ranked = ledger.talk.asks[:1] + ledger.talk.asks[:0:-1]
@@ -123,7 +127,7 @@ def _ask_lines(ask: Ask, at: int, *, must: bool) -> list[Line]:
 
 
 def task_text(ledger: Ledger, lines: list[Line]) -> str:
-    """The user's messages one below the other, numbered as they came; left-out sentences leave an ellipsis."""
+    """Render the user's messages in order; omitted sentences leave an ellipsis."""
     asks: dict[int, list[Line]] = {}
     for each in lines:
         asks.setdefault(each.order[0], []).append(each)
@@ -139,7 +143,7 @@ def task_text(ledger: Ledger, lines: list[Line]) -> str:
 
 
 def results_text(lines: list[Line]) -> str:
-    """Last words and commit messages, those of one turn together."""
+    """Render final words and commit messages, grouped by turn."""
     turns: dict[int, list[Line]] = {}
     for each in sorted(lines, key=lambda each: each.order):
         turns.setdefault(each.order[0], []).append(each)
@@ -147,10 +151,11 @@ def results_text(lines: list[Line]) -> str:
 
 
 def joined(parts: list[Line], whole: int) -> str:
-    """Sentences put together again: neighbours side by side, list items on their own lines, tables below an empty line, gaps as an ellipsis.
+    """Join sentences: adjacent ones on one line, list items on their own lines, tables below an
+    empty line, gaps as an ellipsis.
 
-    The last number of a line's order is its place. With `whole`, the number of sentences there were, an ellipsis also marks what is missing at
-    the start and the end.
+    The last number of a line's order is its position. With `whole`, the original number of
+    sentences, an ellipsis also marks what is missing at the start and the end.
     """
     text = ""
     last = -1 if whole else parts[0].order[-1] - 1
@@ -172,12 +177,14 @@ def joined(parts: list[Line], whole: int) -> str:
 
 
 def _indented(each: Line) -> str:
-    """The line's text; a table's rows below each other inside the list item."""
+    """The line's text; the rows of a table indented to stay inside the list item."""
     return each.text.replace("\n", "\n  ") if each.table else each.text
 
 
 def said_lines(ledger: Ledger, skip: set[int]) -> list[Line]:
-    """Statements of the assistant: final words to the results, causes and rules to the learnings, the rest to the documentation."""
+    """Lines from the assistant's statements: final words go to the results, causes and rules to the
+    learnings, the rest to the documentation.
+    """
     now = ledger.turns.now.number
     tail = {each.order for each in ledger.talk.tail}
     tables = {each.order for each in [each for each in ledger.talk.pool.candidates if each.sentence.table][-_LAST_TABLES:]}
@@ -206,7 +213,9 @@ def _said_line(candidate: Candidate, age: float, *, final: bool, must: bool) -> 
 
 
 def _spoken_of(candidate: Candidate, names: Mapping[str, float]) -> bool:
-    """A declaration that was shown counts only where a search hit it or its name came up elsewhere; comments count by themselves."""
+    """Whether a shown declaration counts: only where a search hit it or its name occurs elsewhere;
+    comments always count.
+    """
     text = candidate.sentence.text
     declared = _DECLARED.match(text) if candidate.source == SHOWN else None
     if declared is None or declared[1] in names or f"{declared[1]}()" in names:
@@ -215,7 +224,7 @@ def _spoken_of(candidate: Candidate, names: Mapping[str, float]) -> bool:
 
 
 def grouped_text(lines: list[Line]) -> str:
-    """Statements first; below them, each under a label, what comes from weaker sources."""
+    """Render statements first; below them, each under a label, text from weaker sources."""
     out: list[str] = []
     group = 0
     for each in sorted(lines, key=lambda each: each.order):
@@ -227,7 +236,7 @@ def grouped_text(lines: list[Line]) -> str:
 
 
 def _place(each: Candidate, *, final: bool) -> tuple[str, float]:
-    """The section of a candidate, empty for none, and its weight there."""
+    """The section of a statement, empty for none, and its weight there."""
     if each.source == FINAL or each.sentence.table or (final and each.source == SAID):
         return RESULTS, max(each.weight, BASE_WEIGHT[FINAL])
     if each.source == SAID and each.sentence.text.endswith("?"):

@@ -1,4 +1,6 @@
-"""Notes from what was done: files, commands, failures and what mended them. Pure."""
+"""Build the note lines from the work record: files, commands, failures and what resolved them.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +31,26 @@ CORRECTS = late_pattern(
     r"|i (?:said|meant|told|asked|did ?n['’]?t|don['’]?t)|why (?:did|are|do) you)\b",
     re.IGNORECASE,
 )
-"""How a message begins that puts something right."""
+"""Beginning of a message that corrects something."""
 
 _FORBIDS = late_pattern(
     r"(?:and |but |also |so |then |again,? )*(?:no |don['’]?t |do not |never |not |only |always |from now on|instead|please (?:don['’]?t|do not|never)"
     r"|(?:and |but )?.{0,60}\b(?:must (?:never|not)|should(?: not|n['’]?t)|instead of)\b)",
     re.IGNORECASE,
 )
-"""How a later sentence of such a message begins."""
+"""Beginning of a later sentence of such a message."""
 
 _PURPOSES = ("test", "lint", "typecheck", "build", "format", "install", "commit", "push", "merge", "branch", "run")
 _CHECKS = frozenset({"test", "lint", "typecheck", "build", "commit"})
 
 
 def changed_first(ledger: Ledger) -> list[FileNote]:
-    """Files by what was done to them: most changed first, newest before older."""
+    """The files, most changed first, then newest first."""
     return sorted(ledger.work.files.files.values(), key=lambda each: (-each.edits, -each.order))
 
 
 def file_lines(ledger: Ledger, root: str) -> list[Line]:
-    """One line for each changed file, and one for those that were only read."""
+    """One line for each changed file, and one for those only read."""
     files = changed_first(ledger)
     changed = [each for each in files if each.edits]
     gone = [each for each in changed if each.fate == "deleted"]
@@ -76,7 +78,9 @@ def file_lines(ledger: Ledger, root: str) -> list[Line]:
 
 
 def _untouched(ledger: Ledger, changed: list[str]) -> list[str]:
-    """What `git status` lists, without what was edited here, folders with an edit in them, and what a command that does more than look names."""
+    """What `git status` lists, except what was edited here, folders with an edit in them, and what
+    a changing command names.
+    """
     deeds = "\n".join(note.text for note in ledger.work.commands.commands.values() if note.kind not in ("look", "commit"))
     return [
         path
@@ -105,7 +109,9 @@ def _changed_line(note: FileNote, path: str, at: int) -> Line:
 
 
 def flow_lines(ledger: Ledger) -> list[Line]:
-    """The commands that check, build, commit and ship, by purpose, with their last outcome; what was searched; what was used to look."""
+    """The commands that check, build, commit and ship, by purpose, with their last outcome;
+    searches; commands and tools used for reading.
+    """
     lines = []
     notes = sorted(ledger.work.commands.commands.values(), key=lambda each: -each.order)
     by_kind: dict[str, list[CommandNote]] = {}
@@ -140,7 +146,7 @@ def _hooks(note: CommandNote) -> str:
 
 
 def ending(ok: bool | None, text: str, kind: str) -> str:
-    """How a command ended, in words."""
+    """Describe how a command ended."""
     if ok is None:
         return "running"
     if not ok:
@@ -150,7 +156,9 @@ def ending(ok: bool | None, text: str, kind: str) -> str:
 
 
 def error_lines(ledger: Ledger, root: str) -> list[Line]:
-    """What failed, newest first in weight: the line, what the assistant made of it, what was changed, what then worked."""
+    """Failures, newer ones weighted higher: the output line, the assistant's diagnosis, what was
+    changed, and what then worked.
+    """
     failures = [each for each in ledger.work.commands.failures if each.kind != "look" or each.diagnosis][-14:]
     told = [each for each in failures if each.kind not in ("look", "edit") and (each.line or each.diagnosis)][-_LAST_FAILURES:]
     lines = [
@@ -169,7 +177,9 @@ def error_lines(ledger: Ledger, root: str) -> list[Line]:
 
 
 def _put_right(ask: Ask, *, first: bool) -> str:
-    """The words by which the user corrects or limits what was done; empty for other messages, and for the first one, which asks anew."""
+    """The words by which the user corrects or limits the work; empty for other messages and for the
+    first one, which is a new request.
+    """
     if ask.how == ANSWERING:
         return ""
     if ask.how:
@@ -185,7 +195,9 @@ def _put_right(ask: Ask, *, first: bool) -> str:
 
 
 def failure_text(failure: Failure, root: str) -> str:
-    """A failure in one line: what, how often, the telling line, what was made of it, what mended it; paths below `root` without it."""
+    """Render a failure as one line: what failed, how often, the output line, the diagnosis, the
+    resolution; paths relative to `root`.
+    """
     if failure.kind == "refused":
         said = f" — {shorten(failure.diagnosis, 220)}" if failure.diagnosis else ""
         return f"The user refused {relative(failure.what, root)}{said}"

@@ -1,4 +1,6 @@
-"""Markdown taken apart into sentences that can stand alone in notes: no tables, fences, headings' signs or half bullets. Pure."""
+"""Split Markdown into sentences that can stand alone in notes, without tables, fences, heading
+signs or broken bullets. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from memorist.core.later import late_pattern
 from memorist.session_memory.lexicon import name_keys, read, token_cost
 
 TEXT_LIMIT = 10_000
-"""Characters of one text that are looked at: its start and its end, half each. Keeps the cost of a message flat."""
+"""Characters of one text that are examined: half from its start, half from its end. Keeps the cost
+of a message constant.
+"""
 
 SENTENCE_LIMIT = 420
 """Characters of one sentence; a longer one is cut at a word, with an ellipsis."""
@@ -33,7 +37,7 @@ _END = late_pattern(
     r"|(?<=[A-Za-z0-9)`\"'*’”\]][.!?])[\"')\]]?\s+(?=[A-Z`\"'(*\[“0-9])"
     r"|(?<=[a-z)`][.!?])(?=(?:Let|Now|So|But|The|This|However|Wait|Actually|Also|And|It|I)\b[ '’]))"
 )
-"""Begins with the signs, so that the search for one passes over what is none at once."""
+"""Begins with the punctuation, so that the search skips other text at once."""
 
 _ABBREVIATION = late_pattern(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
 _LEAD_IN = late_pattern(r".{1,100}:")
@@ -42,7 +46,9 @@ TABLE_LIMIT = 2_000
 """Characters of a table; a longer one ends in a row of ellipses."""
 
 _STYLED_LIMIT = 2_000
-"""Characters of a line above which links and emphasis are left in: their search takes time in the square of the length."""
+"""Characters of a line above which links and emphasis are left in: searching them takes quadratic
+time.
+"""
 
 _WRAPPED = 56
 _SINGLE = 32
@@ -50,33 +56,35 @@ _SINGLE = 32
 
 
 class Sentence(Struct, frozen=True, gc=False):
-    """One sentence with what it weighs."""
+    """One sentence with the values needed to weigh it."""
 
     text: str
     stems: frozenset[str]
     names: tuple[str, ...]
     keys: frozenset[str]
-    """The names as they are compared: the last part of a path, lower case."""
+    """The names in comparable form: the last part of a path, lower case."""
     cost: int
     """Estimated tokens."""
     bullet: bool = False
-    """It was an item of a list."""
+    """It was a list item."""
     cue: bool = False
-    """It has a word by which causes, rules and results are told."""
+    """It contains a word that indicates a cause, rule or result."""
     doubt: bool = False
-    """It has a word by which a writer says that he is not sure."""
+    """It contains a word that expresses doubt."""
     table: bool = False
-    """It is a table: header, rule and rows, a line each."""
+    """It is a table: header, rule and rows, one line each."""
 
 
 def sentence(text: str, *, bullet: bool = False) -> Sentence:
-    """A sentence of this text as it stands."""
+    """Weigh this text as one sentence, unchanged."""
     found = read(text)
     return Sentence(text, found.stems, found.names, name_keys(found.names), token_cost(text), bullet, found.cue, found.doubt)
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text on one line, cut at a word with an ellipsis when it has more than `limit` characters."""
+    """The text on one line, cut at a word with an ellipsis when it has more than `limit`
+    characters.
+    """
     line = " ".join(text[: limit * 8 + 400].split())
     if len(line) <= limit:
         return line
@@ -85,12 +93,12 @@ def shorten(text: str, limit: int) -> str:
 
 
 def ends(text: str, limit: int = TEXT_LIMIT) -> str:
-    """The text, or its start and its end where it is longer than `limit` characters."""
+    """The text, or its start and end where it is longer than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]}\n\n{text[-limit // 2 :]}"
 
 
 class Phrase(NamedTuple):
-    """A sentence that nobody weighed yet."""
+    """A sentence that is not weighed yet."""
 
     text: str
     bullet: bool = False
@@ -98,9 +106,10 @@ class Phrase(NamedTuple):
 
 
 def phrases(text: str, *, short: bool = False, tables: bool = False) -> Iterator[Phrase]:
-    """The sentences of a Markdown text, in order. Fenced code and rules are left out; so are very short sentences, unless `short`.
+    """The sentences of a Markdown text, in order. Fenced code and rules are dropped; so are very
+    short sentences, unless `short`.
 
-    A table is one phrase with `tables`; else each of its rows is.
+    A table is one sentence with `tables`; otherwise each of its rows is.
     """
     text = ends(text)
     start = 0
@@ -113,13 +122,13 @@ def phrases(text: str, *, short: bool = False, tables: bool = False) -> Iterator
 
 
 def weighed(phrase: Phrase) -> Sentence:
-    """The sentence of a phrase."""
+    """Weigh a raw sentence."""
     found = sentence(phrase.text, bullet=phrase.bullet)
     return structs.replace(found, table=True) if phrase.table else found
 
 
 def _table(text: str) -> Phrase:
-    """A table as one phrase, its rows without the space around them."""
+    """A table as one sentence, its rows stripped of surrounding space."""
     rows = [" ".join(row.split()) for row in text.strip().split("\n")]
     kept: list[str] = []
     size = 0
@@ -142,7 +151,7 @@ def _plain_phrases(text: str, *, short: bool) -> Iterator[Phrase]:
 
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:
-    """Lines joined where they were only wrapped; whether each is a list item."""
+    """Lines joined where they were only wrapped, each with whether it is a list item."""
     done: list[tuple[str, bool]] = []
     fenced = False
     joinable = False
@@ -166,7 +175,9 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
 
 
 def _plain(line: str, start: str) -> tuple[str, bool, bool]:
-    """The line, which begins with `start`, without its markdown signs; whether it was a list item, and whether a heading."""
+    """The line, which begins with `start`, without Markdown signs; whether it was a list item, and
+    whether a heading.
+    """
     heading = start == "#" and bool(_HEADING.match(line))
     if heading:
         line = _HEADING.sub("", line, count=1)
@@ -205,7 +216,7 @@ def _split(paragraph: str) -> list[str]:
 
 
 def _add(parts: list[str], part: str) -> None:
-    """Put a piece behind the others, or join it to the last where that had not ended."""
+    """Append a piece, or join it to the last one where that had not ended."""
     if parts and (_ABBREVIATION.search(parts[-1]) or parts[-1].count("`") % 2):
         parts[-1] = f"{parts[-1]} {part}"
     elif part.strip():
@@ -213,7 +224,7 @@ def _add(parts: list[str], part: str) -> None:
 
 
 def _closed(text: str) -> str:
-    """No lone back-tick, emphasis or quotation mark, and no lead-in that ends in a colon."""
+    """Remove unmatched back-ticks and emphasis, and replace a trailing colon by an ellipsis."""
     if text.count("`") % 2:
         text = text.replace("`", "")
     if text.count("**") % 2:
@@ -224,7 +235,9 @@ def _closed(text: str) -> str:
 
 
 def _worth(text: str) -> bool:
-    """Headings and lead-ins of a word or two say nothing alone."""
+    """Whether a sentence is worth keeping: headings and lead-ins of a word or two say nothing
+    alone.
+    """
     size = len(text)
     if size < 12:
         return False

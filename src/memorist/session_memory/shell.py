@@ -1,4 +1,4 @@
-"""Command lines: what they are for, which files they print, and how they are written short. Pure."""
+"""Command lines: their purpose, the files they print, and their short form. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PATH = late_pattern(r"(?:~|\.{1,2})?/?[\w@+.-]*[\w@+-](?:/[\w@+.-]+)*\.\w{1,8}|
 
 
 def _word(words: str) -> re.Pattern[str]:
-    """These words as whole arguments of a command line."""
+    """A pattern that matches these words as whole arguments of a command line."""
     return late_pattern(rf"(?:^|[\s(]|(?<=[/.]))(?:{words})(?=[\s;)]|$)")
 
 
@@ -43,7 +43,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _ORDER = (*(kind for kind, _ in _KINDS), "run", "look")
 _CHECKS = frozenset({"test", "lint", "typecheck", "format", "build"})
 _MOVES = late_pattern(r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export)\b(?!\S)")
-"""Commands whose arguments are names of files and branches, not of what they run."""
+"""Commands whose arguments are names of files and branches, not commands to run."""
 
 _LEADING = late_pattern(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
 _JOINT = late_pattern(r"&&|;|\|\||\n")
@@ -60,7 +60,9 @@ _LOOKS = late_pattern(
 
 
 def command_text(value: object) -> str:
-    """The command line of a tool's `command`: text, or a list of arguments whose shell wrapper is taken off."""
+    """The command line of a tool's `command`: a string, or a list of arguments whose shell wrapper
+    is removed.
+    """
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
@@ -72,7 +74,9 @@ def command_text(value: object) -> str:
 
 
 def short_command(command: str) -> str:
-    """The command without what is noise to a reader: `cd` in front, variables, redirections, `| tail`, here-documents' text."""
+    """The command without noise: leading `cd`, variables, redirections, `| tail`, bodies of
+    here-documents.
+    """
     text = _HEREDOC.sub("", command[:4_000])
     while lead := _LEAD.match(text):
         if lead.end() == len(text):
@@ -88,27 +92,34 @@ def short_command(command: str) -> str:
 
 
 def _with_subject(short: str, command: str) -> str:
-    """A commit whose message is a here-document, with the message's first line in its place."""
+    """A commit whose message is a here-document, with the first line of the message in its place.
+    """
     subject = commit_message(command).split("\n", 1)[0]
     return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
 
 
 def command_key(short: str) -> str:
-    """Equal for runs of the same command, given in its short form: its first words, without options."""
+    """A key that is equal for runs of the same command, given in its short form: its first words,
+    without options.
+    """
     words = [word for word in short.split() if not word.startswith(("-", "|", ">", "<", "&"))]
     return " ".join(words[:3])
 
 
 def kind_of(short: str) -> str:
-    """What a command in its short form is for: `commit`, `push`, `merge`, `test`, `typecheck`, `lint`, `format`, `build`, `install`, `branch`,
-    `look` or `run`. Of several joined ones the weightiest in this order counts, and `look` only where all of them look.
+    """The purpose of a command in its short form.
+
+    One of `commit`, `push`, `merge`, `test`, `typecheck`, `lint`, `format`, `build`, `install`,
+    `branch`, `look` (it only reads) or `run`. Of several joined ones the first in this order
+    counts, and `look` only where all of them do.
     """
     kinds = {_kind_of_one(part) for part in parts_of(short)}
     return next((kind for kind in _ORDER if kind in kinds), "run")
 
 
 def parts_of(command: str) -> list[str]:
-    """The commands that `&&`, `||`, `;` and line ends join; what stands in quotes does not part them."""
+    """The commands joined by `&&`, `||`, `;` and line ends; separators inside quotes do not count.
+    """
     if not _JOINT.search(command):
         return [command]
     parts: list[str] = []
@@ -129,7 +140,9 @@ def _kind_of_one(part: str) -> str:
 
 
 def restored_by(command: str) -> tuple[str, ...]:
-    """The files whose changes a command takes back (`git checkout FILE`, `git restore FILE`); `.` for all of them."""
+    """The files whose changes a command undoes (`git checkout FILE`, `git restore FILE`); `.` for
+    all of them.
+    """
     found: list[str] = []
     for part in parts_of(command[:_RESTORE_LIMIT]):
         match = _RESTORES.match(part := _LEADING.sub("", part))
@@ -147,7 +160,9 @@ def restored_by(command: str) -> tuple[str, ...]:
 
 
 def files_read(command: str) -> tuple[str, ...]:
-    """The files that a printing command (`cat`, `sed -n`, `nl` …) names, up to the first pipe of each part."""
+    """The files that a printing command (`cat`, `sed -n`, `nl` …) names, up to the first pipe of
+    each part.
+    """
     found: list[str] = []
     if not _LOOKS.match(command.lstrip()[:40]) and "&&" not in command[:400]:
         return ()
@@ -160,7 +175,9 @@ def files_read(command: str) -> tuple[str, ...]:
 
 
 def commit_message(command: str) -> str:
-    """The message of a `git commit -m` or the title and body of a `gh pr create`; empty when the line names none."""
+    """The message of a `git commit -m` or the title and body of a `gh pr create`; empty when the
+    line contains none.
+    """
     heredoc = re.search(r"<<-?\s*['\"]?(\w+)['\"]?\n(.*?)\n\s*\1\b", command, re.DOTALL)
     titles = [match[2] for match in re.finditer(r"--title[= ](['\"])(.+?)\1", command)]
     if heredoc:

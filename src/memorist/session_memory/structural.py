@@ -1,7 +1,8 @@
-"""Session notes without a model: what the transcript alone proves, in the ten sections of SM-4 (SM-13). Pure.
+"""Session notes without a model: what the transcript alone proves, in the ten sections of SM-4
+(SM-13). Pure.
 
-Everything in the notes stands in the transcript: the user's and the assistant's sentences as they were, paths, commands, lines of output, and counts.
-Only the labels around them are ours.
+Everything in the notes is taken from the transcript: the user's and the assistant's sentences
+verbatim, paths, commands, output lines, and counts. Only the labels around them are ours.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ PLAN_SECTION = TASK + "/plan"
 _SHOWN = re.compile(r"(?=.{3,60}$)(?=.*[A-Za-z])(?:[~@.]?/)?[\w@-]+(?:(?:/|\.|::|->|#|:)[\w@*-]+)*(?:\(\))?")
 
 _EITHER_OR = re.compile(r"[A-Za-z-]+(?:/[A-Za-z-]+)+|[A-Za-z0-9]{1,5}|[a-z]+|e\.g|i\.e")
-"""Words with a stroke between them, plain words, and short letters: no names."""
+"""Words joined by a slash, plain words, and short letter groups: not names."""
 
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 
 NAMES_SHARE = 0.07
-"""Part of the budget for the line of names."""
+"""Share of the budget for the line of names."""
 
 SHARED = 4
 """Where two lists share a section, the smaller one may take one part in so many."""
@@ -66,21 +67,23 @@ _SHARES = {
     LOG: 0.3,
     TITLE: 0.05,
 }
-"""The most that one section may take of the budget, so that none crowds out the others."""
+"""The largest share of the budget for each section, so that none crowds out the others."""
 
 _FLOORS = {RESULTS: 0.14, LOG: 0.13, ERRORS: 0.08, FLOW: 0.07, LEARNED: 0.1, DOCS: 0.07}
-"""The part of the budget that a section may fill before the best of all lines are taken."""
+"""The share of the budget that a section may fill before the best of all lines are selected."""
 
 
 class NotesBudget(Struct, frozen=True, kw_only=True):
-    """Sizes in tokens (o200k), estimated."""
+    """Estimated sizes in tokens (o200k)."""
 
     total_tokens: int = 2_900
     section_tokens: int = 2_000
 
 
 def render(ledger: Ledger, budget: NotesBudget | None = None) -> dict[str, str]:
-    """The notes: section title to text, for all ten sections; empty text where there is nothing to say."""
+    """Render the notes: section title to text, for all ten sections; empty where there is nothing
+    to say.
+    """
     budget = budget or NotesBudget()
     root = root_of(ledger.cwd, ledger.work.files.files)
     log, in_log = log_lines(ledger, root)
@@ -114,7 +117,9 @@ def render(ledger: Ledger, budget: NotesBudget | None = None) -> dict[str, str]:
 
 
 def _heading(ledger: Ledger, most: int) -> str:
-    """The title, within so many tokens: signs of rare scripts cost more than their number tells."""
+    """The title within so many tokens: characters of rare scripts cost more than their number
+    suggests.
+    """
     heading = title(ledger)
     while (cost := token_cost(heading)) > most and heading:
         heading = heading[: len(heading) * most // cost].rstrip()
@@ -126,7 +131,7 @@ def _bullets(lines: list[Line]) -> str:
 
 
 def _names(ledger: Ledger, chosen: Chosen, budget: int, root: str) -> str:
-    """Identifiers that weigh most and stand nowhere else in the notes."""
+    """The identifiers with the highest weights that occur nowhere else in the notes."""
     found: list[str] = []
     weights = ledger.talk.pool.names
     for name in sorted(weights, key=weights.__getitem__, reverse=True)[:400]:
@@ -143,7 +148,9 @@ def _names(ledger: Ledger, chosen: Chosen, budget: int, root: str) -> str:
 
 @lru_cache(1_024)
 def _name(name: str, root: str) -> tuple[str, str, int]:
-    """A name as it is shown, as it is compared, and its tokens: none for what is no name after all."""
+    """A name's displayed form, its comparable form, and its tokens: 0 for what is not a name after
+    all.
+    """
     shown = relative(name, root)
     if not _SHOWN.fullmatch(shown) or _EITHER_OR.fullmatch(shown) or _HASH.fullmatch(shown):
         return shown, "", 0

@@ -1,4 +1,4 @@
-"""When the notes are due (SM-1 to SM-3). Pure."""
+"""Decide when the notes are due (SM-1 to SM-3). Pure."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from memorist.session_memory.settings import SessionMemorySettings
 
 
 class Host(Struct, frozen=True, kw_only=True):
-    """What the host says about itself, as last known; reading it never waits (SM-1)."""
+    """The host's own description, as last known; reading it never waits (SM-1)."""
 
     remote: bool = False
     """The agent runs on a machine whose disk does not outlive the session."""
     auto_compact: bool = True
-    """The conversation will be compacted when it is full, by memorist or by the host."""
+    """The conversation will be compacted when full, by memorist or by the host."""
     interactive: bool = True
-    """A person is there. A program that asks one question and ends has no time for a dream (DR-1)."""
+    """A user is present. A program that asks one question and exits has no time for a dream (DR-1).
+    """
     main: bool = True
-    """It is the main agent, not one of its subagents, which do not dream."""
+    """It is the main agent; subagents do not dream."""
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """What has happened since the last update."""
+    """What happened since the last update."""
 
     tokens: int
-    """Size of the context now."""
+    """Current size of the context."""
     tokens_at_update: int
     """Size of the context at the last update; 0 when there was none."""
     calls: int
@@ -34,7 +35,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 class Due(Struct, frozen=True):
-    """An update is due, and why, in one clause for a person."""
+    """An update is due, and why, in one clause for the user."""
 
     why: str
     tokens: int
@@ -48,8 +49,9 @@ def allowed(host: Host, settings: SessionMemorySettings) -> bool:
 def due(progress: Progress, settings: SessionMemorySettings) -> Due | None:
     """Whether the notes are due now.
 
-    The context must have reached the start size and must have grown since the last update; then either enough tool calls or a reply without
-    tool calls (a natural break) is needed. Growth is the difference of two sizes, not the sum of what was billed.
+    The context must have reached the start size and must have grown since the last update; then
+    either enough tool calls or a reply without tool calls (a natural break) is required. Growth is
+    the difference of two context sizes, not the sum of billed tokens.
     """
     first = progress.tokens_at_update == 0
     if first and progress.tokens < settings.start_tokens:

@@ -1,1 +1,1 @@
-"""Skills: procedures in plain files that an agent is told of and reads when they are wanted."""
+"""Skills: procedures in plain files that an agent is told about and reads when needed."""

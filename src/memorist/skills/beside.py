@@ -1,6 +1,8 @@
-"""What `agents/openai.yaml` beside a SKILL.md says: how a client shows the skill, what tools it needs, who may call for it. Pure (SK-1).
+"""Parse `agents/openai.yaml` beside a SKILL.md: how a client shows the skill, its tools, who may
+invoke it.
 
-Source: codex.md section 4.1. Of it `policy.allow_implicit_invocation` decides whether a model may choose the skill by itself; all else is kept for hosts.
+Pure (SK-1). Source: codex.md section 4.1. `policy.allow_implicit_invocation` decides whether a
+model may choose the skill by itself; the rest is kept for hosts.
 """
 
 from __future__ import annotations
@@ -13,40 +15,49 @@ from memorist.core.yaml_text import read_yaml
 from memorist.safety.hidden import visible
 
 FILE_NAME = "agents/openai.yaml"
-"""Below the skill's folder."""
+"""Relative to the skill's folder."""
 
 FILE_BYTES = 65_536
-"""Largest such file that is read; ours, real ones have under 1,000."""
+"""Largest such file that is read; our choice, real ones have under 1,000."""
 
 NAME_LIMIT = 64
 TEXT_LIMIT = 1_024
-"""Characters kept of a kind, a transport or a display name, and of any other text (codex.md section 4.1)."""
+"""Characters kept of a kind, transport or display name, and of any other text (codex.md section
+4.1).
+"""
 
 TOOLS_LIMIT = 32
 REST_LIMIT = 200
 DEPTH_LIMIT = 6
-"""Tools, values and levels of nesting that are kept; ours."""
+"""Tools, values and nesting levels that are kept; our choice."""
 
 _SHORT = frozenset({"type", "transport", "display_name"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 
 
 class Beside(Struct, frozen=True, kw_only=True):
-    """What the file says. Empty where it says nothing; `problem` where it cannot be used."""
+    """The file's content.
+
+    Fields are empty where it says nothing; `problem` is set where it is unusable.
+    """
 
     interface: dict[str, str] = {}
-    """How a client shows the skill: `display_name`, `short_description`, `default_prompt`, icons and colour as they stand."""
+    """How a client shows the skill: `display_name`, `short_description`, `default_prompt`, icons
+    and colour, unchanged.
+    """
     tools: tuple[dict[str, str], ...] = ()
-    """Tools that the skill depends on, each with `type` and `value`, and `description`, `transport`, `command`, `url` where they are given."""
+    """Tools that the skill depends on, each with `type` and `value`, and optionally `description`,
+    `transport`, `command`, `url`.
+    """
     implicit: bool = True
-    """False keeps it out of the catalogue: it is called for by name only."""
+    """False keeps it out of the catalogue: it is invoked by name only."""
     rest: dict[str, Any] = {}
-    """All else, such as `policy.products`; cut to 200 values and six levels."""
+    """All other keys, such as `policy.products`, cut to 200 values and six levels."""
     problem: str = ""
 
 
 def parse_beside(text: str) -> Beside:
-    """Read the file. Never raises: what is no YAML mapping is a `problem`."""
+    """Parse the file. Never raises: text that is no YAML mapping is a `problem`."""
     try:
         found = read_yaml(text)
     except ValueError as error:
@@ -84,7 +95,9 @@ def _cut(text: str, limit: int) -> str:
 
 
 class _Kept:
-    """A copy within the limits: a few lines of YAML can stand for billions of values."""
+    """Copies a mapping within the limits, since a few lines of YAML can expand to billions of
+    values.
+    """
 
     def __init__(self) -> None:
         self._left = REST_LIMIT

@@ -1,4 +1,8 @@
-"""The skills that were called for in a session, followed message by message, so that they survive a compaction (SK-2, CP-8). Pure."""
+"""Track the skills invoked in a session, message by message, so that they survive a compaction
+(SK-2, CP-8).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ from memorist.skills.skill import Skill
 
 
 class CalledSkills:
-    """Takes every message of a session once; a skill's newest body counts. `template` is the text that compaction brings a skill back with."""
+    """Follows every message of a session once; a skill's newest body counts.
+
+    `template` is the text with which compaction restores a skill.
+    """
 
     def __init__(self, template: str) -> None:
         self._template = template
@@ -21,7 +28,7 @@ class CalledSkills:
         self._count = 0
 
     def took(self, message: Message) -> None:
-        """Follow a message, of the host or of ours."""
+        """Follow a message, of the host or injected by memorist."""
         if message.origin is Origin.MODEL or message.role == "assistant":
             return
         found = list(invoked([message]))
@@ -33,6 +40,6 @@ class CalledSkills:
             self._found[each.name] = replace(each, order=float(self._count), message=message.id)
 
     def all(self, skills: Sequence[Skill] = ()) -> tuple[InvokedSkill, ...]:
-        """Those that were called for, oldest first; one that is known comes with the body that it has now."""
+        """Return the invoked skills, oldest first; those in `skills` with their current body."""
         now = {skill.path: skill for skill in skills}
         return tuple(replace(each, content=now[each.path].body) if each.path in now else each for each in self._found.values())

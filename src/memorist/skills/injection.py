@@ -1,7 +1,9 @@
-"""The body of a skill that was called for, as a message right after the user's; and the skills of a history, for compaction. Pure (SK-2, CP-8).
+"""Build the message with an invoked skill's body, and find invoked skills in a history, for
+compaction.
 
-Source: codex.md section 4.3 for the tag of the rollout family; `memorist.formats.harness` for how a file-native host opens a skill's text. Both are
-recognised as injected when they are read back.
+Pure (SK-2, CP-8). Source: codex.md section 4.3 for the rollout family's tag;
+`memorist.formats.harness` for how a file-native client opens a skill's text. Both are recognised as
+injected when they are read back.
 """
 
 from __future__ import annotations
@@ -39,10 +41,11 @@ def injections(
     cwd: str = "",
     settings: SkillsSettings | None = None,
 ) -> tuple[Message, ...]:
-    """The messages to put right after a user's message with this text: one for each skill it calls for, then one for each ambiguous name.
+    """Build the messages to insert right after a user message with this text.
 
-    `already` holds paths of skills whose body stands in this turn; those are not given again. The messages' ids and bytes depend on nothing but the
-    skill, so that a later request repeats them exactly.
+    One for each skill it invokes, then one for each ambiguous name. `present_paths` are skills
+    whose body was already injected in this turn. Ids and bytes of the messages depend on nothing
+    but the skill, so that later requests repeat them exactly.
     """
     chosen = settings or SkillsSettings()
     if not chosen.enabled:
@@ -54,7 +57,10 @@ def injections(
 
 
 def body_message(skill: Skill, family: Family, texts: Texts, settings: SkillsSettings) -> Message:
-    """One skill's body, cut to its limit, in the family's tag. What the body holds cannot close that tag."""
+    """Build the message with a skill's body, cut to its limit, in the family's tag.
+
+    The body cannot close that tag.
+    """
     contents = neutralise(visible(skill.body), ("skill",))
     if estimate_text(contents) > settings.body_tokens:
         contents = f"{cut_end(contents, settings.body_tokens)}\n{render(texts.cut, {'path': _plain(skill.path)}, strict=True)}"
@@ -85,9 +91,10 @@ def _digest(*parts: str) -> str:
 
 
 def invoked(messages: Iterable[Message], skills: Sequence[Skill] = ()) -> tuple[InvokedSkill, ...]:
-    """The skills whose bodies stand in these messages, for `memorist.compaction.restore.Facts`: it brings them back with the remark that they are context.
+    """Find the skills whose bodies are in these messages, for `memorist.compaction.restore.Facts`.
 
-    A skill that is still known comes with the body it has now, the others with the one they were shown with. The last of one skill counts.
+    A skill that is still known is returned with its current body, others with the body shown. The
+    last occurrence of a skill counts.
     """
     known = {_plain(skill.path): skill for skill in skills} | {_plain(skill.folder): skill for skill in skills}
     found: dict[str, InvokedSkill] = {}

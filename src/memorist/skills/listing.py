@@ -1,7 +1,8 @@
-"""The catalogue: what a model is told of the skills, within its budget, trimmed fairly. Pure (SK-2).
+"""The skill catalogue for a model, trimmed fairly to its budget. Pure (SK-2).
 
-Source: codex.md section 4.2. All descriptions are shortened to one common length before any skill is left out; skills are left out only when not
-even names and files fit. What was left out is said, to the model and to the host.
+Source: codex.md section 4.2. All descriptions are shortened to one common length before any skill
+is left out; skills are left out only when names and files alone do not fit. Omissions are reported
+to the model and to the host.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ ORDER: tuple[Scope, ...] = ("system", "project", "user")
 """Order in the prompt (codex.md section 4.2)."""
 
 TELLING_CUT = 100
-"""Characters cut from a description on average from which the host is warned (codex.md section 4.2)."""
+"""Average characters cut per description above which the host is warned (codex.md section 4.2)."""
 
 _DOTS = "..."
 _HARMLESS = re.compile(r"[\w./~-]+", re.ASCII)
 _SHORTEST = 8
-"""Characters below which a piece of a description tells nothing: it is left out instead. Ours."""
+"""Characters below which a piece of a description is omitted as useless. Our choice."""
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):
@@ -42,21 +43,21 @@ class Catalogue(Struct, frozen=True, kw_only=True):
     text: str = ""
     shown: tuple[Skill, ...] = ()
     left_out: tuple[Skill, ...] = ()
-    """Listed skills that found no room."""
+    """Skills that did not fit."""
     cut: int = 0
-    """Characters of descriptions that were cut."""
+    """Characters cut from descriptions."""
     warnings: tuple[str, ...] = ()
 
 
 class _Budget(Struct, frozen=True):
-    """A limit and the measure it is counted by."""
+    """A limit and the function that measures sizes for it."""
 
     limit: int
     size: Callable[[str], int]
 
 
 class _Item(Struct, frozen=True):
-    """One skill as it is shown: what has to stand, and what may be shortened."""
+    """One skill as it is shown: the fixed part, and the description that may be shortened."""
 
     skill: Skill
     name: str
@@ -64,13 +65,13 @@ class _Item(Struct, frozen=True):
     description: str
 
     def line(self, length: int) -> str:
-        """Its line with at most so many characters of the description."""
+        """Render its line with at most `length` characters of the description."""
         words = shortened(self.description, length)
         return f"- {self.name}: {words} (file: {self.place})" if words else f"- {self.name} (file: {self.place})"
 
 
 def shortened(text: str, length: int) -> str:
-    """At most `length` characters, dots at a cut; nothing where so few would tell nothing."""
+    """Cut to `length` characters, dots at the cut; empty where so few would be useless."""
     if len(text) <= length:
         return text
     return text[: length - len(_DOTS)] + _DOTS if length >= _SHORTEST else ""
@@ -79,10 +80,11 @@ def shortened(text: str, length: int) -> str:
 def catalogue(
     skills: Sequence[Skill], family: Family, texts: Texts, settings: SkillsSettings, *, window: int | None = None, factor: float = 1.0
 ) -> Catalogue:
-    """The catalogue of the skills that a model may choose.
+    """Build the catalogue of the skills that a model may choose.
 
-    `window` is the context window in tokens, `factor` how many of them one estimated token is (`core.tokens.family_factor`); without a window the
-    limit is in characters. The whole text, frame included, is within the limit.
+    `window` is the context window in tokens, `factor` the tokens per estimated token
+    (`core.tokens.family_factor`); without a window the limit is in characters. The whole text,
+    frame included, stays within the limit.
     """
     listed = sorted((skill for skill in skills if skill.listed), key=lambda skill: (ORDER.index(skill.scope), skill.name, skill.path))
     if not listed or not settings.enabled:
@@ -104,7 +106,7 @@ def _bytes(text: str) -> int:
 
 
 def _roots(skills: Sequence[Skill]) -> tuple[str, ...]:
-    """Roots that hold more than one of the skills: a short name for each saves room."""
+    """Return roots shared by several skills: a short name for each saves space."""
     counts: dict[str, int] = {}
     for skill in skills:
         if skill.root and skill.path.startswith(skill.root + "/"):
@@ -118,7 +120,7 @@ def _item(skill: Skill, settings: SkillsSettings) -> _Item:
 
 
 def _nearer(item: _Item, roots: Sequence[str]) -> _Item:
-    """The item with a short name for its root."""
+    """Return the item with a short name for its root."""
     skill = item.skill
     if skill.root not in roots or not skill.path.startswith(skill.root + "/"):
         return item
@@ -127,7 +129,10 @@ def _nearer(item: _Item, roots: Sequence[str]) -> _Item:
 
 
 def _inert(text: str) -> str:
-    """On one line, and without tags that could open or close a frame. A usual name or path is seen at once to be harmless."""
+    """Put text on one line without tags that could open or close a frame.
+
+    Plain names and paths are recognised as harmless at once.
+    """
     return text if _HARMLESS.fullmatch(text) else neutralise(" ".join(text.split()))
 
 
@@ -150,7 +155,10 @@ def _fitted(items: Sequence[_Item], roots: Sequence[str], frame: str, texts: Tex
 
 
 def _cost(items: Sequence[_Item], budget: _Budget) -> Callable[[int], int]:
-    """The size of all lines with their ends, for a common length of descriptions; reckoned, as long as a character of a description has one size."""
+    """Return the size of all lines as a function of the descriptions' common length.
+
+    Computed in closed form as long as every character of a description has the same size.
+    """
     bare = sum(budget.size(item.line(0)) + 1 for item in items)
     if budget.size is not len and not all(item.description.isascii() for item in items):
         return lambda length: sum(budget.size(item.line(length)) + 1 for item in items)
@@ -166,7 +174,9 @@ def _cost(items: Sequence[_Item], budget: _Budget) -> Callable[[int], int]:
 
 
 def _longest(room: int, cost: Callable[[int], int], most: int) -> int:
-    """The greatest common length of descriptions whose lines fit; the cost grows with the length."""
+    """Find the greatest common length whose lines fit, by bisection: the cost grows with the
+    length.
+    """
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -175,7 +185,7 @@ def _longest(room: int, cost: Callable[[int], int], most: int) -> int:
 
 
 def _some(items: Sequence[_Item], room: int, budget: _Budget) -> tuple[list[_Item], list[_Item]]:
-    """The first items whose lines fit without descriptions, and the others."""
+    """Split the items into those whose lines fit without descriptions, and the others."""
     kept: list[_Item] = []
     out: list[_Item] = []
     for item in items:

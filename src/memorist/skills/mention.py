@@ -1,7 +1,8 @@
-"""Which skills a message calls for: `$name`, `@name`, or a link to a SKILL.md. Pure (SK-2).
+"""Find the skills a message invokes: `$name`, `@name`, or a link to a SKILL.md. Pure (SK-2).
 
-Source: codex.md section 4.3. Code is not looked at, in a fence or in back-ticks: there a dollar sign means a variable. A name counts only as a
-whole word, and only when exactly one skill can be meant; copies of one skill count as one.
+Source: codex.md section 4.3. Code in fences or backticks is skipped, where a dollar sign means a
+variable. A name counts only as a whole word, and only when it identifies exactly one skill; copies
+of a skill count as one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from memorist.skills.skill import FILE_NAME, Skill, same
 VARIABLES = frozenset(
     {"PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM", "XDG_CONFIG_HOME"}
 )  # fmt: skip
-"""Names that mean a shell variable even where a skill is called so (codex.md section 4.3)."""
+"""Names that mean a shell variable even where a skill has that name (codex.md section 4.3)."""
 
 _FENCE = late_pattern(r"[ ]{0,3}(`{3,}|~{3,})")
 _TICKS = late_pattern(r"`+")
@@ -32,21 +33,24 @@ _PRICE = late_pattern(r"\d[\d_]*[kKmMbB]?")
 
 
 class Ambiguous(Struct, frozen=True):
-    """A name that several different skills have, and where they are."""
+    """A name shared by several different skills, and their paths."""
 
     name: str
     paths: tuple[str, ...]
 
 
 class Mentions(Struct, frozen=True):
-    """What a message calls for: each skill once, in the order of the text; and the names that were not plain."""
+    """What a message invokes: each skill once, in text order, and the ambiguous names."""
 
     skills: tuple[Skill, ...] = ()
     ambiguous: tuple[Ambiguous, ...] = ()
 
 
 def mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> Mentions:
-    """The skills that the text calls for. Relative links are read from `cwd`; without it they are read as the end of a path."""
+    """Find the skills that the text invokes.
+
+    Relative links are resolved against `cwd`; without it they are matched as the end of a path.
+    """
     usable = [skill for skill in skills if skill.mentionable]
     if not usable or ("$" not in text and "@" not in text and "](" not in text):
         return Mentions()
@@ -62,7 +66,7 @@ def mentions(text: str, skills: Sequence[Skill], cwd: str = "") -> Mentions:
 
 
 def _named(prose: str, usable: Sequence[Skill], linked: set[str]) -> tuple[list[tuple[int, Skill]], tuple[Ambiguous, ...]]:
-    """The skills named by a sign and a word; a name that a link has settled is passed over."""
+    """Find skills named by a sign and a word; names already settled by a link are skipped."""
     by_name: dict[str, list[Skill]] = {}
     for skill in usable:
         by_name.setdefault(skill.name, []).append(skill)
@@ -89,7 +93,7 @@ def _words(prose: str) -> Iterator[tuple[int, str]]:
 
 
 def _target(target: str, usable: Sequence[Skill], cwd: str) -> Skill | None:
-    """The skill whose SKILL.md or folder a link leads to; None for any other link, and where several can be meant."""
+    """Resolve a link to a skill's SKILL.md or folder; None for other links and ambiguous ones."""
     path = _ESCAPES.sub(_unescaped, target.partition("#")[0].removeprefix("file://").removeprefix("skill://"))
     if not path or "://" in path or "\0" in path:
         return None
@@ -107,7 +111,10 @@ def _unescaped(escapes: re.Match[str]) -> str:
 
 
 def without_code(text: str) -> str:
-    """The text with blanks in place of fenced code and of spans in back-ticks; of the same length. An open fence reaches to the end."""
+    """Blank fenced code and backtick spans; the length stays the same.
+
+    An open fence reaches to the end.
+    """
     lines: list[str] = []
     fence = ""
     for line in text.splitlines(keepends=True):
@@ -126,7 +133,7 @@ def without_code(text: str) -> str:
 
 
 def _without_spans(text: str) -> str:
-    """Blanks in place of what stands between two equally long runs of back-ticks; one pass, each run looked up once."""
+    """Blank what stands between two equally long runs of backticks; linear time."""
     runs = [match.span() for match in _TICKS.finditer(text)]
     later: dict[int, list[int]] = {}
     for at in range(len(runs) - 1, -1, -1):

@@ -1,6 +1,7 @@
-"""Where skills are looked for: the roots of both families, as paths. Pure (SK-1).
+"""The folders in which skills are searched, for both families, as paths. Pure (SK-1).
 
-Source: codex.md section 4.1 for the rollout family and the shared `.agents/skills`, claude-code.md section 11.4 for `.claude/skills`.
+Source: codex.md section 4.1 for the rollout family and the shared `.agents/skills`, claude-code.md
+section 11.4 for `.claude/skills`.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ from msgspec import Struct
 from memorist.skills.skill import Scope
 
 PROJECT_FOLDERS = (".agents/skills", ".codex/skills", ".claude/skills")
-"""Below each folder from the project's root to the working folder."""
+"""Relative to each folder from the project's root to the working folder."""
 
 
 class Root(Struct, frozen=True):
-    """A folder to look in."""
+    """A folder to search."""
 
     path: str
     scope: Scope
     plugin: str = ""
-    """The plugin that it belongs to: its skills are called `PLUGIN:NAME`."""
+    """The plugin that it belongs to: its skills are named `PLUGIN:NAME`."""
 
 
 class Places(Struct, frozen=True, kw_only=True):
-    """The folders that roots are reckoned from, absolute; an empty one gives no roots."""
+    """The absolute folders from which roots are derived; an empty one gives no roots."""
 
     project: str = ""
     """Root of the repository, or the working folder where there is none."""
@@ -39,7 +40,11 @@ class Places(Struct, frozen=True, kw_only=True):
 
 
 def roots(places: Places, extra: Sequence[str] = (), plugins: Sequence[Root] = ()) -> tuple[Root, ...]:
-    """Every root once, the project's first, then the user's with those of plugins, then the system's. They need not exist."""
+    """Return every root once: the project's, then the user's with those of plugins, then the
+    system's.
+
+    They need not exist.
+    """
     found = [Root(f"{folder}/{name}", "project") for folder in _between(places.project, places.cwd) for name in PROJECT_FOLDERS]
     user = [
         (places.home, ".agents/skills"),
@@ -59,12 +64,12 @@ def roots(places: Places, extra: Sequence[str] = (), plugins: Sequence[Root] = (
 
 
 def _plain(path: str) -> str:
-    """The path without doubled slashes, single dots and a slash at its end."""
+    """Normalise a path: no doubled slashes, single dots or trailing slash."""
     return str(PurePosixPath(path))
 
 
 def _between(top: str, bottom: str) -> Iterable[str]:
-    """The folders from the one down to the other; only the lower one where it does not lie below the upper."""
+    """Return the folders from `top` down to `bottom`; only `bottom` where it is not below `top`."""
     if not top or not bottom:
         return [_plain(folder) for folder in (top, bottom) if folder]
     low, high = _plain(bottom), _plain(top)

@@ -1,7 +1,8 @@
-"""Finding skills on disk, and saving a draft (SK-1, SK-3).
+"""Discover skills on disk, and save drafts (SK-1, SK-3).
 
-Every limit holds for one root: a link into a whole disk costs no more than the limits. Links to folders are followed, except in the system's
-roots; each real folder is gone into once, so that a cycle ends.
+All limits apply per root, so that a link into a whole disk costs no more than the limits. Links to
+folders are followed, except in the system's roots; each real folder is entered once, so that cycles
+end.
 """
 
 from __future__ import annotations
@@ -29,20 +30,25 @@ from memorist.skills.skill import FILE_NAME, SCOPES, Problem, Scope, Skill, pars
 from memorist.skills.skillify import Draft, is_safe_name
 
 _Key = tuple[str, Facts, Root, Facts | str | None]
-"""All that a parsed SKILL.md depends on: its path as it is shown, its file, the root and plugin it was found in, and the file beside it."""
+"""All that a parsed SKILL.md depends on: shown path, file facts, root and plugin, and the interface
+file's facts.
+"""
 
 _PLUGIN_FOLDERS = frozenset(name.partition("/")[0] for name in MANIFESTS)
 
 
 class Found(Struct, frozen=True):
-    """The usable skills, project before user before system, then by name and path; and what could not be used."""
+    """The usable skills (project, user, system; then name and path), and what could not be used."""
 
     skills: tuple[Skill, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def places_of(cwd: Path, environment: Mapping[str, str], memorist_home: str) -> Places:
-    """The folders that skills of this working folder are looked for in. `environment` may name CODEX_HOME and CLAUDE_CONFIG_DIR."""
+    """Return the folders in which skills of this working folder are searched.
+
+    `environment` may define CODEX_HOME and CLAUDE_CONFIG_DIR.
+    """
     here = Path(os.path.realpath(cwd))
     home = Path(environment.get("HOME") or "~").expanduser()
     return Places(
@@ -56,17 +62,22 @@ def places_of(cwd: Path, environment: Mapping[str, str], memorist_home: str) -> 
 
 
 def _checkout(here: Path) -> Path:
-    """The root of this checkout: of a worktree itself, not of the repository it belongs to, since its files are what is worked on."""
+    """Return the root of this checkout.
+
+    For a worktree that is its own root, not the main repository's, since its files are being worked
+    on.
+    """
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), project_root(here))
 
 
 def discover(places: Places, settings: SkillsSettings) -> Found:
-    """Look for skills in every root, once."""
+    """Search all roots once."""
     return SkillSearch(places, settings).found()
 
 
 class SkillSearch:
-    """Looks for skills, again and again: a file that is as it was is not read anew, a folder that is as it was not listed anew."""
+    """Searches repeatedly: unchanged files are not read again, unchanged folders not listed again.
+    """
 
     def __init__(self, places: Places, settings: SkillsSettings) -> None:
         self._places = places
@@ -77,7 +88,10 @@ class SkillSearch:
         self._manifests = Manifests()
 
     def found(self) -> Found:
-        """The skills as they are now. Never raises for what stands in the roots: what cannot be read is a problem of its own."""
+        """Return the current skills.
+
+        Never raises for a root's content: whatever is unreadable is a problem.
+        """
         if not self._settings.enabled:
             return Found()
         extra = [str(Path(folder).expanduser().absolute()) for folder in self._settings.roots]
@@ -101,7 +115,9 @@ class SkillSearch:
         return Found(tuple(kept), tuple(sorted(told, key=lambda each: (SCOPES.index(each.scope), each.path))))
 
     def _search(self, root: Root) -> Iterator[Skill | Problem]:
-        """Everything below one root, breadth first; the queue holds real paths, so that each folder is gone into once."""
+        """Search one root breadth first; the queue holds real paths, so that each folder is entered
+        once.
+        """
         limits = self._settings
         if not is_there(root.path):
             return
@@ -132,14 +148,16 @@ class SkillSearch:
                     waiting.append((path, depth + 1, (self._manifests.above(path) or plugin) if linked else plugin))
 
     def _plugin(self, folder: str, outer: str, scope: Scope) -> tuple[str, tuple[Problem, ...]]:
-        """The name of the plugin whose folder this is, else the one it lies in; and what is wrong with its manifest."""
+        """Return the name of the folder's plugin, else of the enclosing one, and its manifest's
+        problems.
+        """
         found = self._manifests.of(folder)
         if found is None or found[1].name:
             return (found[1].name if found else outer), ()
         return outer, (Problem(printable(found[0]), scope, found[1].problem),)
 
     def _one(self, folder: str, root: Root, *, agents: bool) -> tuple[Skill | Problem, ...]:
-        """The SKILL.md of a folder with what stands beside it: read anew, or as it is known."""
+        """Read a folder's SKILL.md and interface file, or return the cached result."""
         path, limit = f"{folder}/{FILE_NAME}", self._settings.file_bytes
         shown = printable(path)
         try:
@@ -165,7 +183,9 @@ class SkillSearch:
 
 
 def _facts_beside(path: str) -> Facts | str | None:
-    """The facts of the `agents/openai.yaml` of a skill, or why it cannot be used; None where there is none."""
+    """Return the facts of a skill's `agents/openai.yaml`, or why it is unusable; None where there
+    is none.
+    """
     try:
         found = facts_of(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -178,7 +198,7 @@ def _facts_beside(path: str) -> Facts | str | None:
 
 
 def _beside(facts: Facts | str | None) -> Beside:
-    """What the file says; a file that cannot be used hides no skill."""
+    """Parse the interface file; an unusable one hides no skill."""
     if not isinstance(facts, Facts):
         return Beside(problem=facts or "")
     try:
@@ -188,16 +208,16 @@ def _beside(facts: Facts | str | None) -> Beside:
 
 
 def _placed(skill: Skill, project: str) -> Skill:
-    """The skill, with a remark where a link of the project led out of it."""
+    """Add a remark where a link of the project leads out of it."""
     if skill.scope != "project" or skill.path.startswith(project.rstrip("/") + "/"):
         return skill
     return replace(skill, remarks=(*skill.remarks, "a link leads out of the project to it"))
 
 
 def save(draft: Draft, folder: Path, files: Files) -> Path:
-    """Write a draft to `FOLDER/NAME/SKILL.md`, which must not exist. Returns the path.
+    """Write a draft to `FOLDER/NAME/SKILL.md`, which must not exist; returns the path.
 
-    Raises InputError when there is something already or the name is no plain one, and StoreError.
+    Raises InputError when the file exists or the name is not a plain one, and StoreError.
     """
     if not is_safe_name(draft.name):
         raise InputError(f"{draft.name!r} cannot be a skill's name: lowercase letters, digits and hyphens make one, at most 64")
@@ -212,5 +232,7 @@ def save(draft: Draft, folder: Path, files: Files) -> Path:
 
 
 def saved_in(places: Places, scope: str) -> Path:
-    """The folder that drafts are saved in: the project's or the user's own `.agents/skills`, which both families look in or can be linked to."""
+    """Return the folder for drafts: the project's or user's `.agents/skills`, which both families
+    can read.
+    """
     return Path(places.project if scope == "project" else places.home) / ".agents" / "skills"

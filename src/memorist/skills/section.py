@@ -1,4 +1,7 @@
-"""The catalogue of skills as a section of an assembled context, and what of the skills is not in it. Pure (SK-2, CX-9)."""
+"""The skill catalogue as a section of the assembled context, and the skills it omits.
+
+Pure (SK-2, CX-9).
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ _TAGS = {"rollout": "skills_instructions", "file-native": "system-reminder"}
 def catalogue_section(
     skills: Sequence[Skill], family: Family, settings: SkillsSettings, *, window: int | None = None, factor: float = 1.0
 ) -> Section | None:
-    """The section; None where there is no skill to tell of. `window` and `factor` as for `catalogue`."""
+    """Build the section; None without skills. `window` and `factor` as for `build_catalogue`."""
     return section_of(catalogue(skills, family, shipped(), settings, window=window, factor=factor), family)
 
 
 def section_of(made: Catalogue, family: Family, limit: str = "") -> Section | None:
-    """A catalogue as a section; None where it is empty. `limit` says what it was fitted to, in a few words."""
+    """Wrap a catalogue in a section; None where it is empty. `limit_words` describes its limit."""
     if not made.text:
         return None
     kind = row(_TAGS[family], family)
@@ -39,7 +42,7 @@ def section_of(made: Catalogue, family: Family, limit: str = "") -> Section | No
 
 
 def skills_left_out(skills: Iterable[Skill], made: Catalogue, problems: Iterable[Problem], limit: str) -> tuple[LeftOut, ...]:
-    """Files that cannot be used, skills that found no room, and those that are called for by name only."""
+    """List unusable files, skills that did not fit, and skills that are invoked by name only."""
     return (
         *(LeftOut(each.path, f"cannot be used as a skill: {each.reason}") for each in problems),
         *(LeftOut(each.path, f"the skill {each.name} found no room in the catalogue, within {limit}") for each in made.left_out),

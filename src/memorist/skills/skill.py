@@ -1,7 +1,8 @@
-"""A skill as its SKILL.md says it: name, description, what else the header may say, and the body. Pure (SK-1).
+"""Parse a SKILL.md: name, description, other header keys, and the body. Pure (SK-1).
 
-The file's form is that of the open Agent Skills specification; the further keys are those of claude-code.md section 11.4. A file that cannot be used
-is a `Problem` with its reason, never an exception: one broken skill does not hide the others.
+The format is that of the open Agent Skills specification; the further keys are those of
+claude-code.md section 11.4. An unusable file gives a `SkillProblem`, never an exception: one broken
+skill does not hide the others.
 """
 
 from __future__ import annotations
@@ -19,19 +20,21 @@ FILE_NAME = "SKILL.md"
 
 Scope = Literal["project", "user", "system"]
 SCOPES: tuple[Scope, ...] = ("project", "user", "system")
-"""In the order in which skills are listed for people (codex.md section 4.1; its admin scope counts as system)."""
+"""In the order in which skills are listed to users (codex.md section 4.1; its admin scope counts as
+system).
+"""
 
 NAME_LIMIT = 64
 """Characters of a name (codex.md section 4.1, and the open specification)."""
 
 QUALIFIED_LIMIT = 128
-"""Characters of a name with its plugin's before it (codex.md section 4.1)."""
+"""Characters of a name with its plugin prefix (codex.md section 4.1)."""
 
 COMPATIBILITY_LIMIT = 500
 """Characters kept of `compatibility` (the open specification)."""
 
 METADATA_LIMIT = 32
-"""Entries kept of `metadata`, and of `allowed-tools`; ours. Real skills have a handful."""
+"""Entries kept of `metadata` and of `allowed-tools`; our choice. Real skills have a handful."""
 
 _VALUE_LIMIT = 1_024
 _ADVISED_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -44,7 +47,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     """One usable skill."""
 
     name: str
-    """`PLUGIN:NAME` for a plugin's."""
+    """`PLUGIN:NAME` for a plugin's skill."""
     description: str
     path: str
     """Real path of its SKILL.md."""
@@ -52,11 +55,11 @@ class Skill(Struct, frozen=True, kw_only=True):
     body: str
     """The text after the header."""
     root: str = ""
-    """The folder in whose search it was found."""
+    """The root in whose search it was found."""
     plugin: str = ""
     """The plugin that it belongs to."""
     beside: Beside = Beside()
-    """What `agents/openai.yaml` says of it."""
+    """The content of `agents/openai.yaml`."""
     when_to_use: str = ""
     argument_hint: str = ""
     license: str = ""
@@ -64,11 +67,13 @@ class Skill(Struct, frozen=True, kw_only=True):
     allowed_tools: tuple[str, ...] = ()
     metadata: dict[str, str] = {}
     listed: bool = True
-    """The model may choose it by itself: it stands in the catalogue (neither its header nor `agents/openai.yaml` forbids it)."""
+    """The model may choose it by itself, so it is in the catalogue (neither header nor
+    `agents/openai.yaml` forbids it).
+    """
     mentionable: bool = True
-    """The user may call for it by name (`user-invocable` is not false)."""
+    """The user may invoke it by name (`user-invocable` is not false)."""
     remarks: tuple[str, ...] = ()
-    """Where it departs from the specification and is usable all the same."""
+    """Deviations from the specification that do not make it unusable."""
 
     @property
     def folder(self) -> str:
@@ -85,7 +90,10 @@ class Problem(Struct, frozen=True):
 
 
 def parse(text: str, path: str, scope: Scope, root: str = "", plugin: str = "", beside: Beside | None = None) -> Skill | Problem:
-    """Read a SKILL.md. Its name is its folder's where the header gives none; a plugin's name goes before it."""
+    """Parse a SKILL.md.
+
+    The name defaults to that of its folder; a plugin's name is prefixed.
+    """
     document = split(text)
     if document.front is None:
         return Problem(path, scope, "it does not begin with a header between two lines of ---")
@@ -122,7 +130,7 @@ def parse(text: str, path: str, scope: Scope, root: str = "", plugin: str = "", 
 
 
 def same(one: Skill, other: Skill) -> bool:
-    """Whether two skills are copies: which of them is meant makes no difference."""
+    """Whether two skills are copies, so that it does not matter which one is meant."""
     return (one.name, one.description, one.body) == (other.name, other.description, other.body)
 
 
@@ -140,7 +148,7 @@ def _line(front: FrontMatter, key: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text without halves of character pairs, which no file and no wire can carry."""
+    """Replace lone surrogates, which cannot be encoded."""
     return text.encode("utf-8", "replace").decode()
 
 

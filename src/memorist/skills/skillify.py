@@ -1,7 +1,9 @@
-"""A skill made of a session: the contract for a host with a model, and a skeleton from structure without one. Pure (SK-3).
+"""Make a skill from a session: a prompt for a host with a model, and a skeleton from structure
+without one.
 
-Source: claude-code.md section 11.4. The skeleton says only what the transcript proves: the user's words, what was changed and run with success, in
-order, what failed and what then worked. It is a draft for a person to finish: it is shown, and saved only when that is asked for.
+Pure (SK-3). Source: claude-code.md section 11.4. The skeleton says only what the transcript proves:
+the user's words, what was changed and run successfully, in order, what failed and what then worked.
+It is a draft for the user to finish: it is shown, and saved only on request.
 """
 
 from __future__ import annotations
@@ -30,17 +32,21 @@ from memorist.skills.skill import NAME_LIMIT
 from memorist.skills.texts import Texts
 
 STEPS = 40
-"""Steps of a skeleton at most; a body of more than 500 lines is advised against (codex.md section 1.8). The rest is counted."""
+"""Steps of a skeleton at most; a body of more than 500 lines is advised against (codex.md section
+1.8). The rest is counted.
+"""
 
 DESCRIPTION_LENGTH = 300
-"""Characters of the first request that serve as the description until somebody writes one."""
+"""Characters of the first request that serve as the description until one is written."""
 
 DESCRIPTION_LIMIT = 1_024
 """Characters of a description (the open specification)."""
 
 MESSAGES_TOKENS = 8_000
 NOTES_TOKENS = 12_000
-"""Tokens of each part of the material for a model; the notes' own limit (source-notes.md), and two thirds of it. Ours."""
+"""Tokens of each part of the model's material: the notes' own limit (source-notes.md), and two
+thirds of it. Our choice.
+"""
 
 _SAFE_NAME = late_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NOT_STEPS = frozenset({"read", "look", "search", "ask", "refused", "agent", "use"})
@@ -51,7 +57,7 @@ _FAILED = 12
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A SKILL.md that is not saved yet. `remarks` says what a person should look at."""
+    """A SKILL.md that is not saved yet. `remarks` lists what the user should check."""
 
     name: str
     text: str
@@ -59,7 +65,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct):
-    """Something that worked: what was done, how often, its proof, and how it had failed before."""
+    """A successful action: what was done, how often, its proof, and an earlier failure."""
 
     kind: str
     what: str
@@ -69,19 +75,21 @@ class Step(Struct):
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a name is what the specification asks for; such a name is a plain folder name too."""
+    """Whether a name follows the specification; such a name is also a plain folder name."""
     return len(name) <= NAME_LIMIT and _SAFE_NAME.fullmatch(name) is not None
 
 
 def name_from(words: str) -> str:
-    """A name of the first words; `session-skill` where there are none in Latin letters."""
+    """Make a name from the first words; `session-skill` where there are none in Latin letters."""
     plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii").lower()
     found = re.findall(r"[a-z0-9]+", plain.replace("'", ""))[:_NAME_WORDS]
     return "-".join(found)[:NAME_LIMIT].strip("-") or "session-skill"
 
 
 def steps_of(ledger: Ledger, root: str) -> list[Step]:
-    """What was changed and run with success, in the order of the first success; a repeat is counted."""
+    """Collect what was changed and run successfully, in order of first success; repeats are
+    counted.
+    """
     found: dict[tuple[str, str], Step] = {}
     failed: dict[tuple[str, str], str] = {}
     for deed in (deed for step in ledger.turns.steps for deed in step.deeds if deed.kind not in _NOT_STEPS and deed.what):
@@ -99,9 +107,10 @@ def steps_of(ledger: Ledger, root: str) -> list[Step]:
 
 
 def skeleton(ledger: Ledger, said: Sequence[str], *, name: str = "", description: str = "") -> Draft:
-    """A SKILL.md from structure alone. `said` holds the user's messages since the last compaction.
+    """Build a SKILL.md from structure alone.
 
-    Secrets are taken out, and tags of scaffolding made harmless.
+    `user_messages` are those since the last compaction. Secrets are redacted, and scaffolding tags
+    neutralised.
     """
     root = root_of(ledger.cwd, ledger.work.files.files)
     asked = [plain for text in said if (plain := " ".join(visible(text).split()))]
@@ -150,7 +159,7 @@ def _more(steps: Sequence[Step]) -> list[str]:
 
 
 def _inputs(ledger: Ledger, root: str, steps: Sequence[Step]) -> list[str]:
-    """Files that were read and not changed: what the work needed."""
+    """Render the files that were read and not changed: what the work needed."""
     changed = {step.what for step in steps if step.kind == "edit"}
     notes = sorted((note for note in ledger.work.files.files.values() if note.reads and not note.edits), key=lambda note: note.order)
     paths = [path for note in notes if (path := relative(note.path, root)) not in changed]
@@ -170,8 +179,8 @@ def _failures(ledger: Ledger, root: str) -> list[str]:
 
 
 def _rules(ledger: Ledger, root: str) -> list[str]:
-    """The user's corrections and refusals, word for word."""
-    error_lines(ledger, root)  # finds what in each message puts something right, and keeps it with the message
+    """Render the user's corrections and refusals, verbatim."""
+    error_lines(ledger, root)  # fills in `correction` of each message
     words = [ask.correction for ask in ledger.talk.asks if ask.correction]
     return [f"- {_quoted(text)}" for text in dict.fromkeys(words)]
 
@@ -188,7 +197,7 @@ def _remarks(steps: Sequence[Step], name: str, description: str) -> tuple[str, .
 
 
 def _code(text: str) -> str:
-    """The text in back-ticks, whatever back-ticks it holds."""
+    """Put text in backticks, whatever backticks it contains."""
     plain = " ".join(text.split()) + ("…" if len(text) >= SHORT_LIMIT else "")
     longest = max((len(run) for run in re.findall(r"`+", plain)), default=0)
     ticks = "`" * (longest + 1)
@@ -201,7 +210,9 @@ def _quoted(text: str) -> str:
 
 
 def interview(draft: Draft, notes: str, said: Sequence[str], texts: Texts, description: str = "") -> str:
-    """The request for a host with a model: it interviews the user, shows the file, and saves it after a yes."""
+    """Render the prompt for a host with a model: it interviews the user, shows the file, and saves
+    it on approval.
+    """
     messages = "\n".join(f"- {_material(' '.join(text.split()))}" for text in said if text.strip())
     if estimate_text(messages) > MESSAGES_TOKENS:
         messages = cut_middle(messages, MESSAGES_TOKENS)

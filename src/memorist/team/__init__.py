@@ -1,1 +1,3 @@
-"""Team memory: the folder `team/` of a memory folder, kept alike for everybody by a Git remote or a small server of ours."""
+"""Team memory: the folder `team/` of a memory folder, synchronised through a Git remote or a small
+server of ours.
+"""

@@ -1,4 +1,4 @@
-"""What a pull is about to write, put together name by name. Pure."""
+"""Collect what a pull is about to write, name by name. Pure."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from memorist.team.wire import landed
 
 
 class Arriving(Struct, frozen=True, kw_only=True):
-    """Changes of files in their order, and what will be known of each name once they are written."""
+    """File changes in order, and what will be known of each name once they are written."""
 
     changes: tuple[Change, ...] = ()
     merged: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
     beside: tuple[tuple[str, str], ...] = ()
     texts: dict[str, str] = {}
-    """Name to the text there."""
+    """Name to the remote text."""
     bad: tuple[tuple[str, str], ...] = ()
 
 
 class Here(Struct, frozen=True):
-    """One memory of this machine: the file and what is shared of it."""
+    """One memory of this machine: the file and its shared text."""
 
     data: bytes
     text: str
 
 
 def kept(found: Arriving, key: str, here: Here, copy: Here | None) -> Arriving:
-    """What is here is kept under another name, first of all; `copy` is what has that name already, as after a run that was killed."""
+    """Add a copy of the local memory under another name, ahead of everything else.
+
+    `copy` is what already has that name, as after a killed run.
+    """
     other = beside(key, here.text)
     change = Change(path=TEAM + other, before=copy.data if copy else None, after=here.data)
     changes = found.changes if copy is not None and copy.text == here.text else (change, *found.changes)
@@ -39,7 +42,9 @@ def kept(found: Arriving, key: str, here: Here, copy: Here | None) -> Arriving:
 
 
 def met(found: Arriving, key: str, text: str, both: str | None, before: bytes | None) -> Arriving:
-    """One more text that comes: in the place of what is here (also where `both` is None: they could not be brought together), or both in one."""
+    """Add one incoming text: in place of the local one (also if `both` is None: they could not be
+    merged), or both merged.
+    """
     change = Change(path=TEAM + key, before=before, after=landed(text if both is None else both, before))
     found = replace(found, changes=(*found.changes, change))
     if both is None:

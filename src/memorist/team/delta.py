@@ -1,6 +1,7 @@
-"""What differs between a folder and its remote, seen from what both were when they were last alike (TM-2). Pure: checksums in, steps out.
+"""The difference between a folder and its remote, relative to their last common state (TM-2).
 
-No time is looked at: clocks of two machines may differ by hours. An edit goes before a deletion, wherever each was made.
+Pure: checksums in, steps out. Times are not considered: clocks of two machines may differ by hours.
+An edit takes precedence over a deletion, wherever each was made.
 """
 
 from __future__ import annotations
@@ -12,59 +13,66 @@ from msgspec import Struct
 from memorist.team.remote import Put, Seen
 
 MASS = 10
-"""From so many deletions at once on, of at least half of what is shared, they wait for a person: a folder that is gone is rarely meant. Ours."""
+"""So many deletions at once, of at least half of what is shared, wait for the user: a vanished
+folder is rarely intended. Our choice.
+"""
 
 
 class Known(Struct, frozen=True):
-    """One memory as it was last alike: its checksum there and here, empty where it was not."""
+    """The last common state of one memory: its checksum on the remote and here, empty if absent."""
 
     there: str
     here: str
     held: bool = False
-    """What is there was not taken here: it waits in the inbox, or was refused."""
+    """The remote text was not accepted here: it waits in the inbox, or was refused."""
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """What is kept between two runs."""
+    """The state saved between two runs."""
 
     remote: str = ""
     seen: Seen = Seen()
     keys: dict[str, Known] = {}
     beside: dict[str, str] = {}
-    """Names of texts that are kept beside another, and of that other."""
+    """Names of conflict copies, and of the memory each belongs to."""
 
 
 class Steps(Struct, frozen=True, kw_only=True):
-    """What is to be done, by name."""
+    """The steps to take, by name."""
 
     take: tuple[str, ...] = ()
-    """Changed there alone: its text comes here."""
+    """Changed only on the remote: its text comes here."""
     drop: tuple[str, ...] = ()
-    """Deleted there, unchanged here."""
+    """Deleted on the remote, unchanged here."""
     meet: tuple[str, ...] = ()
     """Changed on both sides."""
     send: tuple[str, ...] = ()
-    """Changed here alone."""
+    """Changed only here."""
     remove: tuple[str, ...] = ()
-    """Deleted here, unchanged there."""
+    """Deleted here, unchanged on the remote."""
     aside: tuple[str, ...] = ()
-    """Changed here, while what is there was not taken: the text here goes there under another name."""
+    """Changed here, while the remote text was not accepted: the local text goes to the remote under
+    another name.
+    """
     alike: tuple[str, ...] = ()
-    """The same on both sides, though not as it was: only to be noted."""
+    """The same on both sides, though different from before: only to be recorded."""
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """What a plan is made of: checksums by name on both sides, and what both were."""
+    """The input of a plan: checksums by name on both sides, and their last common state."""
 
     here: Mapping[str, str]
     there: Mapping[str, str]
     known: Mapping[str, Known] = {}
     staying: Collection[str] = ()
-    """Names whose text here stays here: a secret, too large. What is there does not go either."""
+    """Names whose local text stays here: a secret, too large.
+
+    The remote text is not removed either.
+    """
 
 
 def plan(sides: Sides) -> Steps:
-    """The steps that make both sides alike, each name in at most one of them, sorted."""
+    """Plan the steps that make both sides equal, each name in at most one of them, sorted."""
     found: dict[str, list[str]] = {}
     for key in sorted({*sides.here, *sides.there, *sides.known}):
         step = _step(key, sides)
@@ -89,23 +97,29 @@ def _step(key: str, sides: Sides) -> str:
 
 
 def without_lost(known: Mapping[str, Known], there: Collection[str]) -> dict[str, Known]:
-    """What is known, without names that the remote neither has nor says it deleted (`there` holds both): lost there, they are new to it again."""
+    """Drop names that the remote neither has nor reports as deleted (`there` holds both): it lost
+    them, so they are new to it again.
+    """
     return {key: each for key, each in known.items() if not each.there or key in there}
 
 
 def new_again(known: Mapping[str, Known], send: Collection[str], there: Collection[str]) -> dict[str, Known]:
-    """What is known, where names that were deleted there and changed here (among `send`, and not `there`) are new to the remote: they go as such."""
+    """Reset names that were deleted on the remote and changed here (among `send`, and not `there`):
+    they are sent as new.
+    """
     return {key: Known("", each.here) if key in send and key not in there else each for key, each in known.items()}
 
 
 def too_many(going: Sequence[str], known: Mapping[str, Known]) -> bool:
-    """Whether so many deletions at once wait for a person."""
+    """Tell whether so many deletions at once wait for the user."""
     return len(going) >= MASS and 2 * len(going) >= len(known)
 
 
 def batches(changes: Mapping[str, Put], limit: int) -> Iterator[dict[str, Put]]:
-    """The changes in parts of at most `limit` bytes of text, sorted; a larger one goes alone. Deletions and changes of what is there go first, so that a
-    full store still takes them.
+    """Split the changes into parts of at most `limit` bytes of text, sorted; a larger one goes
+    alone.
+
+    Deletions and changes of existing memories go first, so that a full store still accepts them.
     """
     batch: dict[str, Put] = {}
     size = 0
@@ -121,4 +135,4 @@ def batches(changes: Mapping[str, Put], limit: int) -> Iterator[dict[str, Put]]:
 
 
 MOST_IN_ONE = 500
-"""Changes in one request."""
+"""Upper bound of changes in one request."""

@@ -1,6 +1,7 @@
-"""Names of shared memories, which come from others: what cannot be one (TM-3). Pure; the folder is looked at where a file is written.
+"""Validate names of shared memories, which come from others (TM-3).
 
-The checks go from the name as it stands to what others might make of it: percent forms decoded, Unicode forms brought together, then the parts.
+Pure; the folder itself is checked when a file is written. The checks go from the name as it is to
+what others might make of it: percent forms decoded, Unicode forms normalized, then the parts.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from memorist.safety.folding import fold
 from memorist.safety.secrets import find_secrets
 
 LONGEST = 400
-"""Bytes of a name; below every file system's limit together with a folder's path."""
+"""Longest name in bytes; below every file system's limit together with a folder's path."""
 _DECODED = 4
-"""Times that percent forms are decoded; a name that still changes then is made to deceive."""
+"""How often percent forms are decoded; a name that still changes then is made to deceive."""
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _TELLING = ("..", "/", "\\", "\0")
 
 
 def key_problem(key: str, present: Collection[str] = ()) -> str:
-    """Why a name cannot be that of a shared memory, in one sentence; empty when it can.
+    """Return why a name is not valid for a shared memory, in one sentence; empty if it is.
 
-    `present` are names that are there: one that looks the same, or differs only in case or Unicode form, would be the same file elsewhere.
+    `present` are existing names: one that looks the same, or differs only in case or Unicode form,
+    would be the same file elsewhere.
     """
     checks = (_null, _percent, _form, _backslash, _absolute, _place, _shown)
     found = next((why for check in checks if (why := check(key))), "")
@@ -50,7 +52,7 @@ def _percent(key: str) -> str:
 
 
 def decoded(text: str) -> str:
-    """The text with its percent forms decoded once, as UTF-8; what is none becomes a question mark."""
+    """Decode the percent forms once, as UTF-8; invalid bytes become a question mark."""
     return _PERCENT.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text)
 
 
@@ -98,5 +100,7 @@ def _twin(key: str, present: Collection[str]) -> str:
 
 
 def twin_form(key: str) -> str:
-    """What two names have in common that some file system, or some reader, takes for one."""
+    """Return a form that is equal for two names that some file system, or some reader, takes for
+    one.
+    """
     return fold(unicodedata.normalize("NFKC", key).casefold()).text

@@ -1,6 +1,7 @@
-"""Two changes of one memory brought together, where they touch different sections (TM-2). Pure.
+"""Merge two changes of one memory if they touch different sections (TM-2). Pure.
 
-A section is the header, or what stands from one heading, or from one of the labels that memories are built with (`Why:`, `How to apply:`), to the next.
+A section is the header, or the text from one heading, or from one of the labels that memories are
+built with (`Why:`, `How to apply:`), to the next.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ Named = dict[tuple[str, int], str]
 
 
 def sections(text: str) -> Named:
-    """The sections in order: first line and how many of that name came before, to all lines. Joined they are the text again."""
+    """Split into sections in order: (first line, how many of that name came before) to all lines.
+
+    Joined they give the text again.
+    """
     found: list[list[str]] = [[]]
     fenced, header = False, text.startswith(f"{_HEADER}\n")
     for number, line in enumerate(text.splitlines(keepends=True)):
@@ -52,7 +56,9 @@ def _named(parts: Sequence[list[str]]) -> Named:
 
 
 def merged(base: str | None, mine: str, theirs: str) -> str | None:
-    """Both changes of `base` in one text; None where they touch one section in two ways, or there is no common text to tell by."""
+    """Merge both changes of `base`; None if they change one section in two ways, or there is no
+    common text.
+    """
     if mine == theirs or base is None:
         return mine if mine == theirs else None
     if base in (mine, theirs):
@@ -68,7 +74,8 @@ def merged(base: str | None, mine: str, theirs: str) -> str | None:
         if part is not None:
             chosen[name] = part
     text = _joined(chosen)
-    # A fence that one of them leaves open would swallow what follows, and a name that is there twice may change places: then it is not the two.
+    # A fence that one of them leaves open would swallow what follows, and a name that is there
+    # twice may change places: then it is not the two.
     whole = _filled(sections(text)) == _filled(chosen)
     return text if whole and text.strip() else None
 
@@ -82,7 +89,9 @@ def _plain(part: str | None) -> str | None:
 
 
 def _order(first: Named, second: Named) -> list[tuple[str, int]]:
-    """The sections of one text, and each further one of the other after the one that it follows there; a header first, then what has no heading."""
+    """Return one text's sections with each further one of the other inserted after the section it
+    follows there; a header first, then text without heading.
+    """
     order = list(first)
     before: tuple[str, int] | None = None
     for name in second:
@@ -93,7 +102,9 @@ def _order(first: Named, second: Named) -> list[tuple[str, int]]:
 
 
 def _joined(parts: Named) -> str:
-    """Sections that were last in one text and are no longer keep a blank line behind them."""
+    """Join the sections; one that was last in its text and no longer is gets a blank line behind
+    it.
+    """
     texts = list(parts.values())
     apart = [
         text if text.endswith("\n\n") or at == len(texts) - 1 or name[0] == "header" else f"{text.rstrip(chr(10))}\n\n"
@@ -103,7 +114,9 @@ def _joined(parts: Named) -> str:
 
 
 def beside(key: str, text: str) -> str:
-    """Where the one of two texts that cannot be brought together is kept: the same name everywhere for the same text."""
+    """Return the name of the conflict copy of a text that cannot be merged: the same everywhere for
+    the same text.
+    """
     stem = key.removesuffix(".md")
     mark = digest(text).removeprefix("sha256:")[:8]
     return f"{stem}-{mark}.md"

@@ -1,11 +1,13 @@
-"""What client and server say to each other, as JSON. The paths are below `/v1/team/SPACE`.
+"""The protocol between team client and server, as JSON. Paths are below `/v1/team/SPACE`.
 
-    GET  (If-None-Match)         200 View and an entity tag, or 304
-    POST /read   Wanted          200 Texts
-    GET  /log?key=NAME           200 Log, newest first; without a name of all memories
-    PUT  Changes (If-Match)      200 Done, or 412 Refusal with the checksums that are there now
+    GET  (If-None-Match)               200 TeamView and an entity tag, or 304
+    POST /read TeamTextsRequest        200 TeamTexts
+    GET  /log?key=NAME                 200 TeamLog, newest first; without a name of all memories
+    PUT  TeamChangesRequest (If-Match) 200 TeamChangesReceipt, or 412 TeamRefusal with the
+                                       current checksums
 
-Refusals: 400 (not understood, a bad name), 401, 403, 404, 412, 413 (too large, too many), 421 (host), 422 (a secret), 503.
+Refusals: 400 (malformed, a bad name), 401, 403, 404, 412, 413 (too large, too many), 421
+(host), 422 (a secret), 503.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from msgspec import Struct
 from memorist.store.layout import folder_name
 
 MOST_BODY = 2_000_000
-"""Bytes of one request: the 200,000 of texts that a client sends at once, or one of 250,000, escaped as badly as JSON can (six for one)."""
+"""Upper bound of a request in bytes: the 200,000 of texts that a client sends at once, or one of
+250,000, with worst-case JSON escaping (six for one).
+"""
 MOST_ANSWER = 8_000_000
-"""Bytes of one answer that a client takes."""
+"""Upper bound of a response that a client accepts, in bytes."""
 SPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
-"""What the name of a team may be."""
+"""Valid team names."""
 _DIGEST = re.compile(r"(?:sha256:[0-9a-f]{64})?\Z")
 
 
@@ -40,11 +44,13 @@ class View(Struct, frozen=True, kw_only=True):
     entries: dict[str, Entry]
     gone: list[str] = []
     by: dict[str, tuple[str, int]] = {}
-    """Who changed each of them last, and when (seconds since the epoch by the server's clock)."""
+    """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""
 
 
 class Changed(Struct, frozen=True, kw_only=True):
-    """One change of a memory: which version of the team's state made it, whose token, and when (seconds since the epoch by the server's clock)."""
+    """One change of a memory: the version of the team's state, the token's owner, and the time
+    (seconds since the epoch by the server's clock).
+    """
 
     key: str
     version: int
@@ -60,7 +66,7 @@ class Log(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """Names whose texts are asked for."""
+    """Names of the requested texts."""
 
     keys: list[str]
 
@@ -79,20 +85,22 @@ class NewText(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True):
-    """Changes by name; all are made or none."""
+    """Changes by name; applied all or none."""
 
     changes: dict[str, NewText]
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """They were made."""
+    """The changes were applied."""
 
     id: str
     version: int
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """They were not. `error` is one word for programs, `detail` a sentence for people."""
+    """The request was refused. `error` is one word for programs, `detail` a sentence for
+    the user.
+    """
 
     error: str
     detail: str = ""
@@ -101,17 +109,19 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 def entity_tag(id: str, version: int) -> str:
-    """The entity tag of a team's whole state."""
+    """Return the entity tag of a team's whole state."""
     return f'"{id}-{version}"'
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is a checksum, or empty for nothing."""
+    """Tell whether a text is a checksum, or empty for nothing."""
     return _DIGEST.match(text) is not None
 
 
 def space_name(address: str) -> str:
-    """The team's name for a project, by the address of its Git remote: the same on every machine, whether it was cloned by SSH or by HTTPS."""
+    """Return the team's name for a project, derived from the address of its Git remote: the same on
+    every machine, whether cloned by SSH or by HTTPS.
+    """
     plain = re.sub(r"^\w+://", "", address.strip()).rpartition("@")[2].removesuffix("/").removesuffix(".git")
     name = folder_name(re.sub(r":(?:\d+/)?/*", "/", plain, count=1).lower())
     return name if SPACE.match(name) else f"p{name}"[:100]

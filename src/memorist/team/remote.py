@@ -1,4 +1,4 @@
-"""Where a team's memories are kept alike: what a remote must do, whichever it is. Values and a port."""
+"""The interface of a remote that stores a team's memories, with its values."""
 
 from __future__ import annotations
 
@@ -8,38 +8,42 @@ from typing import Protocol
 from msgspec import Struct
 
 MOST_KEYS = 5_000
-"""Memories of one team at most. A person reads none of 5,000; more is a mistake or an attack."""
+"""Upper bound of memories in one team. No user reads 5,000; more is a mistake or an attack."""
 
 
 MOST_REVISIONS = 1_000
-"""Changes that are told at once, and commits that are looked at for them. Ours."""
+"""Upper bound of revisions reported at once, and of commits examined for them. Our choice."""
 MOST_NAME = 100
-"""Characters of a person's name. Ours."""
+"""Characters of a user's name. Our choice."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """How a remote was seen last. `version` is the remote's own mark: a number, or a commit."""
+    """A remote's state when last seen. `version` is the remote's own mark: a number, or a
+    commit.
+    """
 
     id: str = ""
-    """Names the store itself; another id is another store, with nothing in common with what was seen before."""
+    """Identifies the store; another id is another store, unrelated to what was seen before."""
     version: str = ""
     tag: str = ""
     """Entity tag of its whole state."""
 
 
 class By(Struct, frozen=True):
-    """Who changed a memory last, as the remote tells, and when (seconds since the epoch by its clock)."""
+    """Who last changed a memory, as the remote reports, and when (seconds since the epoch by its
+    clock).
+    """
 
     name: str
     at: float
 
 
 class Revision(Struct, frozen=True, kw_only=True):
-    """One change of a memory, as the remote tells."""
+    """One change of a memory, as the remote reports it."""
 
     key: str
     version: str
-    """The remote's own mark: a number, or the beginning of a commit."""
+    """The remote's own mark: a number, or an abbreviated commit."""
     by: By
     deleted: bool = False
 
@@ -51,51 +55,67 @@ class Look(Struct, frozen=True, kw_only=True):
     there: dict[str, str]
     """Name to checksum of the shared text."""
     gone: frozenset[str] = frozenset()
-    """Names that were deleted there. What is neither there nor deleted was lost there, and is sent again."""
+    """Names deleted on the remote.
+
+    What is neither present nor deleted was lost there, and is sent again.
+    """
     sizes: dict[str, int] = {}
-    """Bytes of each text, where the remote tells."""
+    """Bytes of each text, if the remote reports them."""
     problems: dict[str, str] = {}
     """Names that cannot be used, and why."""
     by: dict[str, By] = {}
-    """Who changed each last, of those that are there and those that were deleted, where the remote tells it with its look."""
+    """Who last changed each present or deleted memory, if the remote reports it with its
+    listing.
+    """
 
 
 class Put(Struct, frozen=True):
-    """One change to be made: the new text (None deletes), and the checksum of what it replaces (empty for nothing)."""
+    """One change to push: the new text (None deletes), and the checksum of what it replaces (empty
+    for nothing).
+    """
 
     text: str | None
     was: str
 
 
 class Remote(Protocol):
-    """A store shared by a team. Every method raises `RemoteUnavailable` when it cannot be reached for now, `RemoteRefused` when trying again does not
-    help.
+    """A store shared by a team.
+
+    Every method raises `RemoteUnavailable` if it cannot be reached for now, `RemoteRefused` if
+    retrying does not help.
     """
 
     @property
     def name(self) -> str:
-        """What a person calls it, without user name or token."""
+        """Display name, without user name or token."""
         ...
 
     def look(self, seen: Seen) -> Look | None:
-        """What it holds; None when nothing changed since. Raises RemoteWentBack when it shows an older state than was seen before."""
+        """Fetch the listing; None if nothing changed since `known_state`.
+
+        Raises RemoteWentBack if it is older than that state.
+        """
         ...
 
     def read(self, keys: Sequence[str], sizes: Mapping[str, int], /) -> dict[str, str]:
-        """Texts by name, as they were at the last look; a name may be missing."""
+        """Read texts by name, as of the last listing; a name may be missing."""
         ...
 
     def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
-        """Make all of the changes or none; gives how the remote is seen then: with an entity tag where nobody else changed anything since the last look.
+        """Apply all of the changes or none; return the remote's new state, with an entity tag if no
+        other change was made since the last listing.
 
-        Raises RemoteMoved when somebody changed one of them meanwhile; nothing is made then.
+        Raises RemoteMoved if one of them was changed meanwhile; nothing is applied then.
         """
         ...
 
     def log(self, key: str = "") -> tuple[Revision, ...]:
-        """Changes up to the last look, newest first: of one memory, or of all. At most `MOST_REVISIONS`."""
+        """List changes up to the last listing, newest first: of one memory, or of all.
+
+        At most `MAX_REVISIONS`.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of connections. May be called twice."""
+        """Close connections. May be called twice."""
         ...

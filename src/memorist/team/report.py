@@ -1,4 +1,4 @@
-"""What came of bringing a folder in line with its remote. Pure."""
+"""The report of synchronising a folder with its remote. Pure."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ class Report(Struct, frozen=True, kw_only=True):
     taken: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     beside: tuple[tuple[str, str], ...] = ()
-    """Where two texts could not be brought together: the name, and the name under which the text from here is kept."""
+    """Unmergeable texts: the name, and the name under which the local text is kept."""
     dropped: tuple[str, ...] = ()
-    """Deleted here, since they were deleted there; the history still has them."""
+    """Deleted here because they were deleted on the remote; the history still has them."""
     sent: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    """Deleted there, since they were deleted here."""
+    """Deleted on the remote because they were deleted here."""
     waiting: tuple[tuple[str, str], ...] = ()
-    """What came from there and waits in the inbox, and why."""
+    """Remote changes that wait in the inbox, and why."""
     refused: tuple[tuple[str, str], ...] = ()
-    """What came from there and was not taken, and why."""
+    """Remote changes that were rejected, and why."""
     staying: tuple[Unshareable, ...] = ()
     """What is not sent."""
     deletions: tuple[str, ...] = ()
-    """Deletions that wait for a person: too many at once."""
+    """Deletions that wait for the user: too many at once."""
     remarks: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
-        """Whether anything was written, here or there."""
+        """Whether anything was written, here or on the remote."""
         return any((self.taken, self.merged, self.beside, self.dropped, self.sent, self.removed))
 
     def __add__(self, other: Report) -> Report:
-        """Both, one after the other; what stays is as the later one says."""
+        """Combine two consecutive reports; unshareable memories are those of the later one."""
         later = ("staying",)
         return Report(
             **{

@@ -1,7 +1,10 @@
-"""A folder `team/` and its remote brought in line: pull, then push (TM-2). Everything that comes passes the gate of auto memory, as any write does.
+"""Synchronise a folder `team/` with its remote: pull, then push (TM-2).
 
-The order of steps is such that a kill between any two of them is mended by the next run: texts in common are kept before files are written, files before
-what is known of them. Nothing is lost: what would be overwritten stands in the folder's history, beside it, or on the remote.
+Incoming changes pass auto memory's gate like any write.
+
+The steps are ordered so that the next run repairs a kill between any two of them: common texts are
+saved before files are written, files before the sync state. Nothing is lost: what would be
+overwritten is in the folder's history, in a conflict copy, or on the remote.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from memorist.team.settings import TeamSettings
 from memorist.team.wire import Unshareable, digest
 
 ATTEMPTS = 3
-"""A push and at most two more when others were faster (claude-code.md section 10.4)."""
+"""One push and at most two retries if others were faster (claude-code.md section 10.4)."""
 
 
 class TeamSync:
@@ -54,7 +57,10 @@ class TeamSync:
         return self._memory.where.folder / TEAM
 
     def state(self) -> State:
-        """What is known of both sides; nothing where it is torn, or of another remote. Both sides are then compared as if for the first time."""
+        """Load the last state of both sides; empty if it is damaged, or of another remote.
+
+        Both sides are then compared as if for the first time.
+        """
         try:
             found = msgspec.json.decode(self._files.read(self._where.synced), type=State)
         except (FileNotFoundError, msgspec.DecodeError):
@@ -62,27 +68,31 @@ class TeamSync:
         return found if found.remote == self.remote.name else State(remote=self.remote.name)
 
     def pending(self) -> Steps:
-        """What would be sent now, by what was known of the remote at the last run."""
+        """Plan what would be sent now, by what the last run knew of the remote."""
         state, local = self.state(), self._local.texts()
         return plan(self._sides(local, _there(state), state))
 
     def staying(self) -> tuple[Unshareable, ...]:
-        """What is not sent, and why."""
+        """Return what is not sent, and why."""
         return self._local.texts().staying
 
     def pull(self, *, deletions: bool = False, anew: bool = False, wait_seconds: float = 10.0) -> Report:
         """Take what others changed. Raises RemoteError, StoreError.
 
         Args:
-            deletions: delete also where it is many at once.
-            anew: go by what the remote shows, though it is older than before: both sides are compared as if for the first time, and nothing is deleted.
+            deletions: delete even if it is many at once.
+            from_scratch: trust the remote though it is older than before: both sides are compared
+                as if for the first time, and nothing is deleted.
             wait_seconds: longest wait for another process that does the same.
         """
         with held(self._where.lock, wait_seconds=wait_seconds):
             return self._pull(deletions=deletions, anew=anew)
 
     def push(self, *, deletions: bool = False, wait_seconds: float = 10.0) -> Report:
-        """Take what others changed, then send what was changed here. Raises RemoteError (also where others kept being faster), StoreError."""
+        """Take what others changed, then send what was changed here.
+
+        Raises RemoteError (also if others kept being faster), StoreError.
+        """
         report = Report()
         with held(self._where.lock, wait_seconds=wait_seconds):
             for _ in range(ATTEMPTS):
@@ -114,9 +124,11 @@ class TeamSync:
         drops = [Change(path=TEAM + key, before=local.data[key], after=None) for key in drop]
         written = self._write([*arriving.changes, *drops])
         state = self._noted(state, arriving, replace(steps, drop=drop), usable, written)
-        # What waits for a person, and what could not be read, is still to come: the next look must not be answered by "nothing changed".
+        # What waits for a user, and what could not be read, is still to come: the next look must
+        # not be answered by "nothing changed".
         whole = drop == steps.drop and not arriving.bad
-        # It goes on from the same version, so that a remote which tells deletions by comparing two of them tells them again.
+        # It goes on from the same version, so that a remote which tells deletions by comparing two
+        # of them tells them again.
         state = replace(state, seen=look.seen if whole else replace(look.seen, tag="", version=state.seen.version))
         self._common.prune(known.here for known in state.keys.values())
         self._save(state)
@@ -129,14 +141,16 @@ class TeamSync:
         return look
 
     def _log(self) -> tuple[Revision, ...]:
-        """Who changed what; a remote that does not tell it is no reason to take nothing."""
+        """Return who changed what; a remote that does not tell is no reason to take nothing."""
         try:
             return self.remote.log()
         except RemoteError:
             return ()
 
     def _usable(self, look: Look, local: LocalTexts) -> tuple[dict[str, str], list[tuple[str, str]]]:
-        """What the remote holds under names that can be files here; the others with the reason."""
+        """Return what the remote holds under names that can be files here; the others with the
+        reason.
+        """
         fit: dict[str, str] = {}
         refused = []
         for key in sorted(look.there):
@@ -151,7 +165,7 @@ class TeamSync:
 
     @staticmethod
     def _unusable(state: State, look: Look, usable: Mapping[str, str]) -> dict[str, str]:
-        """What is there now and cannot be taken counts as it was: it is neither taken nor deleted here."""
+        """Unusable remote texts count as unchanged: they are neither taken nor deleted here."""
         names = (key for key in (*look.there, *look.problems) if key not in usable)
         return {key: state.keys[key].there for key in names if key in state.keys}
 
@@ -193,7 +207,9 @@ class TeamSync:
         return fit, tuple(bad)
 
     def _write(self, changes: list[Change]) -> Written:
-        """All in one change of the history; where one of them cannot be a file here, one by one."""
+        """Write all in one change of the history; one by one if one of them cannot be a
+        file here.
+        """
         real = [change for change in changes if present(self._files, self._memory.where.folder / change.path) != change.after]
         if not real:
             return Written()
@@ -291,5 +307,5 @@ class TeamSync:
 
 
 def _there(state: State) -> dict[str, str]:
-    """What the remote holds, as far as is known."""
+    """Return what the remote holds, as far as is known."""
     return {key: known.there for key, known in state.keys.items() if known.there}

@@ -1,6 +1,8 @@
-"""A memory as it is shared: without what is the machine's own (session, messages, quoted words, trust, pin). Pure.
+"""The shared form of a memory: without what is specific to the machine (session, messages, quotes,
+trust, pin). Pure.
 
-Texts are compared in this form, so that two machines which keep other marks of origin on one memory agree that it is the same.
+Texts are compared in this form, so that two machines with different origin marks on one memory
+agree that it is the same.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ _PIN = "pinned"
 
 
 class Unshareable(Struct, frozen=True):
-    """A memory that stays on this machine, and why. Never the text that is the reason."""
+    """A memory that stays on this machine, and why. Never contains the offending text."""
 
     key: str
     why: str
 
 
 def wire(data: bytes) -> str:
-    """The text that is shared of a file. Raises UnicodeDecodeError where it is no UTF-8. Doing it again changes nothing."""
+    """Return a file's shared text. Raises UnicodeDecodeError if it is not UTF-8. Idempotent."""
     topic = parse("memory.md", data.decode("utf-8").encode())
     status = topic.provenance.status
     bare = with_header(topic, {OWN_KEY: {"status": status} if status == "superseded" else None, _PIN: None})
@@ -34,18 +36,24 @@ def wire(data: bytes) -> str:
 
 
 def landed(text: str, before: bytes | None) -> bytes:
-    """The file for a shared text: a pin that the person set here stays. The gate adds the marks of origin."""
+    """Return the file for a shared text, keeping a pin that the user set here.
+
+    The gate adds the marks of origin.
+    """
     pinned = before is not None and parse("memory.md", before).pinned
     return encode(with_header(parse("memory.md", encode(text)), {_PIN: "true"}).text()) if pinned else encode(text)
 
 
 def digest(text: str) -> str:
-    """The checksum of a shared text: `sha256:` and 64 hexadecimal digits."""
+    """Return the checksum of a shared text: `sha256:` and 64 hexadecimal digits."""
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def unshareable(data: bytes, *, limit: int) -> str:
-    """Why a file's text is not sent to others; empty when it may be. A secret is named by its rule alone (TM-4)."""
+    """Return why a file's text is not sent to others; empty if it may be.
+
+    A secret is named by its rule alone (TM-4).
+    """
     try:
         text = wire(data)
     except UnicodeDecodeError:

@@ -1,13 +1,15 @@
-"""Prompt-cache accounting as the providers do it: pure, so that a test can say how much of a request should have been a cache read.
+"""Prompt-cache accounting as the providers do it. Pure, so that a test can say how much of a request should be a cache read.
 
-Anthropic: a mark (`cache_control`) on a block writes the prefix that ends there; a later request reads the longest prefix that was written
-before, if it ends at one of its own marks or at most 20 blocks before one. The prefix runs over tools, system and messages. A change of
-the model starts anew; a change of thinking or tool choice spares tools and system only (Anthropic's prompt caching guide).
+Anthropic: a mark (`cache_control`) on a block writes the prefix that ends there. A later request reads
+the longest prefix that was written before and ends at one of its own marks or at most 20 blocks before
+one. The prefix runs over tools, system and messages. Another model starts over; a change of thinking or
+tool choice keeps tools and system only (Anthropic's prompt caching guide).
 
-OpenAI: no marks; the longest common start with any earlier request counts, from 1,024 tokens on, in steps of 128 (OpenAI's prompt caching
-guide).
+OpenAI: no marks. The longest common start with any earlier request counts, from 1,024 tokens on, in
+steps of 128 (OpenAI's prompt caching guide).
 
-With a clock (`now`) entries die when their lifetime has passed since the last request that read or wrote them; without one they live for ever.
+With a clock (`now`) entries expire when their lifetime has passed since the last request that read or
+wrote them; without one they never expire.
 """
 
 from __future__ import annotations
@@ -24,24 +26,32 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.core.tokens import estimate_text
 
 LOOKBACK_BLOCKS = 20
-"""Blocks before a mark in which a written prefix is looked for (Anthropic's prompt caching guide)."""
+"""Blocks before a mark that are searched for a written prefix (Anthropic's prompt caching guide).
+"""
 
 OPENAI_MINIMUM = 1_024
 OPENAI_STEP = 128
 """Smallest cached prefix and its granularity in tokens (OpenAI's prompt caching guide)."""
 
 LIFETIMES = {"5m": 300.0, "1h": 3_600.0}
-"""Seconds for which a written prefix lives, by the mark's `ttl` (Anthropic's prompt caching guide)."""
+"""Lifetime of a written prefix in seconds, by the mark's `ttl` (Anthropic's prompt caching guide).
+"""
 
 OPENAI_SECONDS = 600.0
-"""Idle time after which a prefix is gone: 5 to 10 minutes (OpenAI's prompt caching guide)."""
+"""Seconds of idle time after which a prefix expires:
+
+5 to 10 minutes (OpenAI's prompt caching guide).
+"""
 
 _MESSAGE_KEYS = ("thinking", "tool_choice", "output_config")
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Counts(Struct, frozen=True, kw_only=True):
-    """Input tokens of one request by what they cost. `cache_write_long` is the part of `cache_write` with a lifetime of one hour."""
+    """Input tokens of one request by price class.
+
+    `cache_write_long` is the part of `cache_write` with a lifetime of one hour.
+    """
 
     input: int
     cache_read: int = 0
@@ -59,7 +69,9 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 
 class Block(NamedTuple):
-    """One block of the prefix: the key of everything up to its end, tokens up to its end, and its mark's lifetime (None: no mark)."""
+    """One block of the prefix: the key of everything up to its end, the tokens up to its end, and
+    the lifetime of its mark (None: no mark).
+    """
 
     key: str
     tokens: int
@@ -67,14 +79,17 @@ class Block(NamedTuple):
 
 
 class Written(NamedTuple):
-    """Until when a prefix lives, in seconds of the clock that was given, and the lifetime that each hit renews."""
+    """When a prefix expires, in seconds of the given clock, and the lifetime that each hit renews.
+    """
 
     until: float = inf
     lifetime: float = inf
 
 
 class CacheState(Struct, frozen=True):
-    """What earlier requests left in the cache: written prefixes by key (Anthropic), texts (OpenAI), and until when."""
+    """What earlier requests left in the cache: written prefixes by key (Anthropic), and texts with
+    their expiry (OpenAI).
+    """
 
     written: Mapping[str, Written] = {}
     texts: Mapping[str, float] = {}
@@ -105,7 +120,9 @@ def _unmarked(block: JsonObject) -> JsonObject:
 
 
 def mark_of(block: JsonObject) -> str | None:
-    """The lifetime of the block's cache mark (`5m` when it names none), looking into a tool result's parts too; None without a mark."""
+    """The lifetime of a block's cache mark (`5m` by default), also inside a tool result; None
+    without a mark.
+    """
     mark = block.get("cache_control")
     if isinstance(mark, dict):
         return str(mark.get("ttl", "5m"))
@@ -147,7 +164,9 @@ def _longest_read(state: CacheState, blocks: Sequence[Block], marks: list[int], 
 
 
 def account_blocks(state: CacheState, blocks: Sequence[Block], *, minimum: int = 0, now: float | None = None) -> tuple[CacheState, Counts]:
-    """Anthropic's accounting for a request that is already cut into blocks; see `account`."""
+    """Anthropic's accounting for a request that is already split into blocks; see
+    `account_request`.
+    """
     total = blocks[-1].tokens if blocks else 0
     marks = [index for index, block in enumerate(blocks) if block.ttl is not None and block.tokens >= minimum]
     if not marks:
@@ -173,7 +192,7 @@ def _written(ttl: str | None, now: float | None) -> Written:
 
 
 def openai_text(body: JsonObject) -> str:
-    """The request as one text in the order in which OpenAI caches it: tools, instructions, then the history."""
+    """The request as one text in OpenAI's cache order: tools, instructions, then the history."""
     history = body["input"] if "input" in body else body.get("messages", [])
     entries = [{"role": "user", "content": history}] if isinstance(history, str) else history
     head = _encode([body.get("model"), body.get("tools", []), body.get("instructions")]).decode()
@@ -181,7 +200,7 @@ def openai_text(body: JsonObject) -> str:
 
 
 def common_length(left: str, right: str) -> int:
-    """Characters that two texts have in common at their start."""
+    """Length in characters of the common start of two texts."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2
@@ -207,7 +226,9 @@ def _openai_counts(total: int, common: int) -> Counts:
 
 
 def account_openai_blocks(state: CacheState, blocks: Sequence[Block], *, now: float | None = None) -> tuple[CacheState, Counts]:
-    """OpenAI's accounting for a request that is already cut into blocks: the longest beginning of whole blocks that an earlier request had."""
+    """OpenAI's accounting for a request that is already split into blocks: the longest run of whole
+    blocks that an earlier request began with.
+    """
     common = 0
     for block in blocks:
         entry = state.written.get(block.key)
@@ -222,10 +243,12 @@ def account_openai_blocks(state: CacheState, blocks: Sequence[Block], *, now: fl
 def account(
     state: CacheState, wire_format: str, body: JsonObject, *, minimum: int = 0, now: float | None = None
 ) -> tuple[CacheState, Counts]:
-    """Count the input of a request and what it reads from and writes to the cache; returns the cache after it.
+    """Count the input of a request and what it reads from and writes to the cache; returns the
+    cache after it.
 
-    `minimum` is the smallest prefix in tokens that an Anthropic mark caches: 0 here so that small tests show cache reads; the provider's is
-    1,024 or more by model. `now` is the time at which the request begins, in seconds; with it entries die.
+    `minimum` is the smallest prefix in tokens that an Anthropic mark caches: 0 here so that small
+    tests show cache reads; the provider's is 1,024 or more by model. `now` is the time at which the
+    request begins, in seconds; with it entries expire.
     """
     if wire_format == "anthropic":
         return account_blocks(state, anthropic_blocks(body), minimum=minimum, now=now)

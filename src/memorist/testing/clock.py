@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to move."""
+"""A clock that moves only when told to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import asyncio
 
 
 class FrozenClock:
-    """`ports.Clock` for tests. `sleep` moves the clock at once and notes the wait in `slept`; nothing really waits."""
+    """`ports.Clock` for tests.
+
+    `sleep` advances the clock at once and records the wait in `slept`; nothing really waits.
+    """
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self._now = now
@@ -18,22 +21,25 @@ class FrozenClock:
         return self._now
 
     def monotonic(self) -> float:
-        """Seconds since the clock was made."""
+        """Seconds since the clock was created."""
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Move both times forward. Raises ValueError for a negative step: use `set_wall` for a clock that was put back."""
+        """Move both times forward.
+
+        Raises ValueError for a negative step: use `set_wall` for a clock that was set back.
+        """
         if seconds < 0:
             raise ValueError("A monotonic clock does not go back; give a positive number of seconds.")
         self._now += seconds
         self._monotonic += seconds
 
     def set_wall(self, now: float) -> None:
-        """Put the wall clock anywhere, as a person or a time server does; the monotonic time stays."""
+        """Set the wall clock, as a user or a time server does; the monotonic time stays."""
         self._now = now
 
     async def sleep(self, seconds: float) -> None:
-        """Move forward at once, and let other tasks run."""
+        """Advance at once, and let other tasks run."""
         self.slept.append(seconds)
         self.advance(max(0.0, seconds))
         await asyncio.sleep(0)

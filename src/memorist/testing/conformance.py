@@ -16,7 +16,7 @@ from memorist.formats.registry import codec
 from memorist.ports import Files, Model, Reply, Request
 
 SECONDS = 60.0
-"""Longest time of one call in a check; the embedded model on a slow machine needs some."""
+"""Longest time of one call in a check, in seconds; the local model on a slow machine needs some."""
 
 
 def _hold(rule: str, *, when: bool) -> None:
@@ -25,7 +25,8 @@ def _hold(rule: str, *, when: bool) -> None:
 
 
 async def check_model(make_model: Callable[[], Model], *, wire_model: str = "scripted") -> None:
-    """Check a model with small requests. `make_model` gives a new one each time; `wire_model` is the name that its bodies carry.
+    """Check a model with small requests. `make_model` returns a new one each time; `wire_model` is
+    the model name in the requests.
 
     The model must answer any request, at least eight times. Raises AssertionError.
     """
@@ -96,9 +97,11 @@ async def _cancelled(model: Model, body: JsonObject) -> None:
 
 
 def check_files(make_files: Callable[[], Files], root: Path, *, link: Callable[[Files, Path, Path], None] | None = None) -> None:
-    """Check a file system. `make_files` gives one whose folder `root` (a resolved path) is empty or absent.
+    """Check a file system. `make_files` returns one whose folder `root` (a resolved path) is empty
+    or absent.
 
-    `link(files, path, target)` makes a symbolic link; without it the rules about links are not checked. Raises AssertionError.
+    `link(files, path, target)` creates a symbolic link; without it the rules about links are not
+    checked. Raises AssertionError.
     """
     files = make_files()
     _reading_and_writing(files, root / "plain")

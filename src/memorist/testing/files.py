@@ -1,4 +1,4 @@
-"""Files in memory, with links and with the faults of a real disk."""
+"""Files in memory, with links and the faults of a real disk."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class _Link(Struct, frozen=True):
 
 
 class MemoryFiles:
-    """`Files` in memory. Folders are there when something is in them, and when they were made with `folder`.
+    """`Files` in memory. Folders exist when something is in them, and when they were made with `folder`.
 
-    Faults: paths in `read_only` and below refuse to change, paths in `unreadable` and below refuse to be read, and `capacity` (bytes of all
-    files together; None: no limit) makes the disk full. A refused write changes nothing. Every write moves the modification time forward by
-    one second.
+    Faults: paths in `read_only` and below cannot be changed, paths in `unreadable` and below cannot be
+    read, and `capacity` (bytes of all files together; None: no limit) makes the disk full. A refused write
+    changes nothing. Every write moves the modification time forward by one second.
     """
 
     def __init__(self, content: dict[str, bytes] | None = None, *, capacity: int | None = None) -> None:
@@ -44,12 +44,12 @@ class MemoryFiles:
             self.write(Path(name), data)
 
     def link(self, path: Path, target: Path) -> None:
-        """Put a symbolic link at the path. The target may be relative, and need not be there."""
+        """Create a symbolic link. The target may be relative, and need not exist."""
         self._make_parents(path)
         self._entries[path] = _Link(target, self._tick())
 
     def folder(self, path: Path) -> None:
-        """Make a folder."""
+        """Create a folder."""
         self._make_parents(path / "x")
 
     def touch(self, path: Path, modified_ns: int) -> None:
@@ -79,7 +79,7 @@ class MemoryFiles:
         self._entries[place] = _File(data, self._tick())
 
     def create(self, path: Path, data: bytes) -> bool:
-        """Make the file if there is nothing at the path; False when there was something. Raises StoreError."""
+        """Create the file; False when something exists at the path. Raises StoreError."""
         place = self._place(path)
         self._refuse(self.read_only, place, f"Cannot write {path}: the file system is read-only; choose another place.")
         if place in self._entries or place in self._folders:
@@ -88,7 +88,7 @@ class MemoryFiles:
         return True
 
     def facts(self, path: Path) -> FileFacts | None:
-        """What is at the path, links not followed; None when there is nothing."""
+        """Facts of what is at the path, links not followed; None when nothing is there."""
         place = self._place(path)
         found = self._entries.get(place)
         match found:
@@ -102,22 +102,29 @@ class MemoryFiles:
                 return None
 
     def resolve(self, path: Path) -> Path:
-        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
+        """Return the real path: links followed as far as the path exists, `..` removed.
+
+        Raises StoreError for a loop of links.
+        """
         return self._follow(path, [MAX_LINKS])
 
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
-        """Every file and link below the folder, sorted, links not followed; at most `limit`. Raises FileNotFoundError."""
+        """Every file and link below the folder, sorted, links not followed; at most `limit`.
+
+        Raises FileNotFoundError.
+        """
         place = self.resolve(folder)
         if place not in self._folders:
             raise FileNotFoundError(f"There is no folder {folder}.")
         return sorted(folder / entry.relative_to(place) for entry in self._entries if entry.is_relative_to(place))[:limit]
 
     def append(self, path: Path, data: bytes) -> None:
-        """Add to the end of a file, which is made if it is missing."""
+        """Append to a file, which is created if it is missing."""
         self.write(path, (present(self, path) or b"") + data)
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
-        """Path relative to the folder and facts of every file and link below it, sorted; hidden ones are left out; at most `limit`.
+        """Path relative to the folder and facts of every file and link below it, sorted; hidden
+        ones are skipped; at most `limit`.
 
         Raises FileNotFoundError.
         """
@@ -157,7 +164,7 @@ class MemoryFiles:
         return place, found
 
     def _follow(self, path: Path, left: list[int]) -> Path:
-        """`left` holds how many links may still be followed."""
+        """Follow links. `left` holds the number of links that may still be followed."""
         real = Path("/")
         for part in path.parts[1:]:
             if part == "..":

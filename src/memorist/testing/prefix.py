@@ -1,4 +1,4 @@
-"""A claim for any test: over these requests the prefix only grew (CX-8)."""
+"""An assertion for any test: over these requests the prefix only grew (CX-8)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from memorist.core.messages import JsonObject
 
 @contextmanager
 def only_grows(*, except_for: Collection[Why] = ()) -> Iterator[Prefix]:
-    """Call what is given with the body of each request, in order; at the end every one must have extended the last.
+    """Yield a callable to call with the body of each request, in order; each must extend the
+    previous one.
 
-    `except_for` names causes that may part them (`compaction`, say). Raises AssertionError with every other difference, at the end; not when the
-    block itself failed.
+    `except_for` names accepted causes of a difference (`compaction`, say). Raises AssertionError
+    with every other difference at the end, unless the block itself failed.
     """
     prefix = Prefix()
     yield prefix
@@ -24,7 +25,10 @@ def only_grows(*, except_for: Collection[Why] = ()) -> Iterator[Prefix]:
 
 
 def check_prefix(bodies: Iterable[JsonObject], *, except_for: Collection[Why] = ()) -> None:
-    """The same for requests that were kept: `check_prefix(request.body for request in server.received)`."""
+    """The same for recorded requests:
+
+    `check_prefix(request.body for request in server.received)`.
+    """
     with only_grows(except_for=except_for) as sent:
         for body in bodies:
             sent(body)

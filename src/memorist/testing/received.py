@@ -1,4 +1,4 @@
-"""A request as the scripted server got it."""
+"""A request as the scripted server received it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memorist.core.messages import JsonObject
 
 
 class Received(Struct, frozen=True, kw_only=True):
-    """One request. Headers have lower-case names; those that hold keys are left out."""
+    """One request. Header names are in lower case; headers that hold keys are left out."""
 
     number: int = 0
     """Counted from 1, over all paths."""
@@ -17,8 +17,8 @@ class Received(Struct, frozen=True, kw_only=True):
     """With its query."""
     headers: dict[str, str]
     raw: bytes
-    """The body's bytes, unpacked."""
+    """The body's bytes, decompressed."""
     body: JsonObject
-    """The body as JSON; empty when it is no JSON object."""
+    """The body as JSON; empty when it is not a JSON object."""
     format: str | None = None
     """The wire format, for requests to a model."""

@@ -23,10 +23,11 @@ from memorist.testing.wire import body_of
 class ScriptedModel:
     """`Model` that plays a script: a list of steps that is used up, or a function from the request to a step.
 
-    It keeps every request in `requests`, answers with bodies that the real provider could have sent, counts tokens and cache reads as the
-    provider would (`memorist.testing.cache`), and refuses what the provider refuses (unpaired tool calls, more than four cache marks, a
-    request beyond the window) unless `strict` is False. There are no retries: `Status`, `Cut` and `Garbage` fail at once with the error
-    that a real model raises after its last attempt.
+    It records every request in `requests`, answers with bodies that the real provider could have sent,
+    counts tokens and cache reads as the provider would, and refuses what the provider refuses (unpaired
+    tool calls, more than four cache marks, a request beyond the window) unless `strict` is False. There are
+    no retries: an HTTP error, a cut and garbage fail at once with the error that a real model raises after
+    its last attempt.
     """
 
     def __init__(
@@ -45,16 +46,18 @@ class ScriptedModel:
         self._clock = clock or SystemClock()
         self._ledger = Ledger(window=window, strict=strict, cache_minimum=0)
         self.requests: list[Request] = []
-        """Every request that was sent, in order, refused ones too."""
+        """Every sent request, in order, including refused ones."""
         self.closed = False
         self._listener: Told | None = None
 
     def listen(self, told: Told) -> None:
-        """Tell this one of refusals that the script plays, and of what `say_limits` says."""
+        """Set the listener for refusals that the script plays, and for what `announce_rate_limits`
+        reports.
+        """
         self._listener = told
 
     def say_limits(self, news: RateNews) -> None:
-        """Say what a provider would say of its limits in the headers of an answer."""
+        """Report rate limits, as a provider does in the headers of a response."""
         if self._listener is not None:
             self._listener(news)
 
@@ -87,14 +90,14 @@ class ScriptedModel:
             raise self._refusal(taken.problem)
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                # Lets a limit of zero seconds pass, and other tasks run, as any real call does.
+                # Let a limit of zero seconds expire and other tasks run, as any real call does.
                 await asyncio.sleep(0)
                 return await self._play(self._tape.next(request), taken, request.body)
         except TimeoutError as error:
             raise ModelTimeout(f"{self._name} did not answer within {request.timeout_seconds:g} seconds; raise the limit.") from error
 
     async def close(self) -> None:
-        """Note that it was closed."""
+        """Set `closed`."""
         self.closed = True
 
     async def _play(self, step: Step, taken: Taken, body: JsonObject) -> Reply:

@@ -2,13 +2,13 @@
 
 Tests use the real SDKs and real coding agents against it:
 
-    with ScriptedServer([Call(name="Bash", input={"command": "ls"}), Say(text="done")]) as server:
+    with ScriptedServer([CallTool(name="Bash", input={"command": "ls"}), Say(text="done")]) as server:
         client = anthropic.Anthropic(base_url=server.url, api_key="any")       # or openai.OpenAI(base_url=server.openai_url, …)
         ...
         assert server.received[1].body["messages"][-1]["role"] == "user"
 
-It listens on 127.0.0.1 on a free port. It refuses what the providers refuse (see `strict`) and counts cache reads and writes in `usage`
-as they do (see `cache`). Standard library only.
+It listens on 127.0.0.1 on a free port. It refuses what the providers refuse and counts cache reads and
+writes in `usage` as they do. Standard library only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from memorist.testing.steps import Answer, Cut, Delay, Fail, Garbage, Hang, Raw,
 from memorist.testing.wire import Wire, body_of
 
 MAX_CALLS = 500
-"""Calls a server answers unless told otherwise; an agent that never stops (clients.md fact 10) meets a refusal then."""
+"""Default number of calls that a server answers; an agent that never stops (clients.md fact 10) is
+refused then.
+"""
 
 _MODEL = {"id": "scripted-model", "object": "model", "type": "model", "display_name": "Scripted", "created": 0, "owned_by": "memorist"}
 _FORMATS = {"/messages": "anthropic", "/responses": "openai_responses", "/chat/completions": "openai_chat"}
@@ -52,15 +54,18 @@ class ScriptedServer:
         self._thread: Thread | None = None
         self._closing = Event()
         self.requests: list[Received] = []
-        """Every request, in order, whatever its path."""
+        """Every request, in order, on any path."""
         self.refusals: list[str] = []
-        """Why requests were refused: what a strict provider says, an unknown path, a script that is used up."""
+        """Why requests were refused: a provider's check, an unknown path, a script that is used up.
+        """
         self.failures: list[BaseException] = []
-        """Exceptions that a script function raised; the first is raised again when the context ends."""
+        """Exceptions that a script function raised; the first is raised again when the context
+        ends.
+        """
         self.headers: dict[str, str] = {}
-        """Sent with every answer of a model, such as what is left of a rate limit."""
+        """Sent with every model response, such as what is left of a rate limit."""
         self.left: set[int] = set()
-        """Numbers of the requests whose client went away before the answer was whole."""
+        """Numbers of the requests whose client disconnected before the response was complete."""
         self._http = _Server(("127.0.0.1", 0), Connection)
         self._http.owner = self
 
@@ -107,16 +112,20 @@ class ScriptedServer:
         self._ledger.forget_cache()
 
     def wait_left(self, number: int, seconds: float = 5.0) -> bool:
-        """Wait until the client of request `number` has gone away; False when it has not after that time."""
+        """Wait until the client of request `number` has disconnected; False when it has not after
+        that time.
+        """
         with self._changed:
             return self._changed.wait_for(lambda: number in self.left, timeout=seconds)
 
     def wait_received(self, count: int, seconds: float = 5.0) -> bool:
-        """Wait until so many requests to a model have come; False when they have not after that time."""
+        """Wait until this many requests to a model have arrived; False when they have not after
+        that time.
+        """
         with self._changed:
             return self._changed.wait_for(lambda: len(self.received) >= count, timeout=seconds)
 
-    # What follows is called by the connections, each in its own thread.
+    # The methods below are called by the connections, each in its own thread.
 
     @property
     def closing(self) -> Event:
@@ -124,24 +133,24 @@ class ScriptedServer:
         return self._closing
 
     def opened(self, connection: Connection) -> None:
-        """A client connected."""
+        """Note that a client connected."""
         with self._changed:
             self._connections.add(connection)
 
     def ended(self, connection: Connection) -> None:
-        """A connection is over."""
+        """Note that a connection is over."""
         with self._changed:
             self._connections.discard(connection)
             self._changed.notify_all()
 
     def client_left(self, number: int) -> None:
-        """The client of this request went away."""
+        """Note that the client of this request disconnected."""
         with self._changed:
             self.left.add(number)
             self._changed.notify_all()
 
     def answer(self, request: Received) -> tuple[int, Outgoing]:
-        """Record a request and say what to send for it."""
+        """Record a request; return its number and what to send."""
         plain = request.path.partition("?")[0].rstrip("/").removeprefix("/v1")
         spoken = _FORMATS.get(plain) if request.method == "POST" else None
         with self._changed:
@@ -217,13 +226,16 @@ def _format_of(wire: Wire) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """The listening socket. `owner` answers; what a script function raises is kept for the test."""
+    """The listening socket.
+
+    `owner` answers; exceptions of a script function are kept for the test.
+    """
 
     daemon_threads = True
     owner: ScriptedServer
 
     def handle_error(self, *_: object) -> None:
-        """Keep what a script function raised; a client that went away is no failure."""
+        """Keep what a script function raised; a client that disconnects is no failure."""
         error = sys.exception()
         if error is not None and not isinstance(error, ConnectionError):
             self.owner.failures.append(error)

@@ -1,4 +1,4 @@
-"""One client's connection to the scripted server: HTTP in, HTTP out."""
+"""One client's HTTP connection to the scripted server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from memorist.testing.received import Received
 from memorist.testing.server_streams import Outgoing
 
 MAX_BODY = 256 * 1024 * 1024
-"""Bytes of a request body at most; the server is for tests and keeps them all."""
+"""Largest request body in bytes; the server is for tests and keeps all bodies."""
 
 _SECRET = {"authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"}
 
 
 class Owner(Protocol):
-    """What a connection needs from the server it belongs to."""
+    """What a connection needs of its server."""
 
     @property
     def closing(self) -> Event:
@@ -40,16 +40,17 @@ class Owner(Protocol):
         ...
 
     def client_left(self, number: int) -> None:
-        """The client of this request went away before the answer was whole."""
+        """The client of this request disconnected before the response was complete."""
         ...
 
     def answer(self, request: Received) -> tuple[int, Outgoing]:
-        """Record a request; its number, and what to send for it."""
+        """Record a request; return its number and what to send."""
         ...
 
 
 class Connection(BaseHTTPRequestHandler):
-    """Reads requests, sends what the server's script says, and notices a client that goes away."""
+    """Reads requests, sends what the server's script says, and notices a client that disconnects.
+    """
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -59,12 +60,12 @@ class Connection(BaseHTTPRequestHandler):
         return cast("Owner", vars(self.server)["owner"])
 
     def setup(self) -> None:
-        """Tell the server."""
+        """Register with the server."""
         super().setup()
         self._owner.opened(self)
 
     def finish(self) -> None:
-        """Tell the server, whatever became of the connection."""
+        """Unregister from the server, whatever happened."""
         try:
             super().finish()
         finally:
@@ -75,11 +76,11 @@ class Connection(BaseHTTPRequestHandler):
         try:
             self.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
-            # It is closed already, which is what was wanted.
+            # Already closed.
             return
 
     def log_message(self, *_: object) -> None:
-        """Keep silent: tests read `ScriptedServer.requests`."""
+        """Log nothing: tests read `ScriptedServer.requests`."""
 
     def serve(self) -> None:
         """Answer one request, whatever its method."""
@@ -166,7 +167,10 @@ class Connection(BaseHTTPRequestHandler):
                 self._hold(number, None)
 
     def _hold(self, number: int, seconds: float | None) -> bool:
-        """Keep the connection in silence. True when the time is over and the client is still there."""
+        """Keep the connection silent.
+
+        True when the time is over and the client is still connected.
+        """
         end = None if seconds is None else time.monotonic() + seconds
         while not self._owner.closing.wait(0.01):
             if end is not None and time.monotonic() >= end:
@@ -187,7 +191,7 @@ class Connection(BaseHTTPRequestHandler):
             return True
 
 
-# The base class looks methods up by names that are not ours to choose.
+# The base class looks methods up by name (`do_GET`, …).
 for _method in ("GET", "HEAD", "POST"):
     setattr(Connection, f"do_{_method}", Connection.serve)
 

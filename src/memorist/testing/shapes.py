@@ -1,4 +1,8 @@
-"""A conversation as one line a block, so that what the model would see can be read, and compared as a text. Pure."""
+"""A conversation as one line per block, so that what the model would see can be read and compared
+as text.
+
+Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scripted model does at one call: the steps that `ScriptedModel` and `ScriptedServer` both follow."""
+"""What a scripted model does in one call: the steps of `ScriptedModel` and `ScriptedServer`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Think(Struct, frozen=True, kw_only=True):
 class Call(Struct, frozen=True, kw_only=True):
     """Call a tool.
 
-    `arguments` is the exact text of the arguments where the format carries text; None writes `input` as JSON. `custom` makes a custom tool
-    call (free text), `namespace` a call to a tool inside a namespace; both exist in Responses only. Without `id` the call gets the next
-    number.
+    `arguments` is the exact text of the arguments where the format carries text; None writes
+    `input` as JSON. `custom` makes a custom tool call (free text), `namespace` a call to a tool
+    inside a namespace; both exist in Responses only. Without `id` the call gets the next number.
     """
 
     name: str
@@ -46,7 +46,10 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 class Many(Struct, frozen=True, kw_only=True):
-    """Several parts in one reply, in this order. `stop_reason` in the format's own word replaces the one that follows from the parts."""
+    """Several parts in one reply, in this order.
+
+    `stop_reason`, in the format's own words, replaces the one that follows from the parts.
+    """
 
     parts: tuple[Say | Think | Call, ...]
     usage: Usage | None = None
@@ -54,8 +57,10 @@ class Many(Struct, frozen=True, kw_only=True):
 
 
 class Raw(Struct, frozen=True, kw_only=True):
-    """The whole reply body as it stands, unstreamed form; nothing is added to it. A stream of it is derived, unless `plain` asks for the
-    body itself even when a stream is wanted, as some compatible servers answer.
+    """The whole reply body as given, in unstreamed form.
+
+    A stream is derived from it, unless `plain` asks for the body itself even when a stream is
+    requested, as some compatible servers answer.
     """
 
     body: JsonObject
@@ -63,27 +68,33 @@ class Raw(Struct, frozen=True, kw_only=True):
 
 
 class Fail(Struct, frozen=True, kw_only=True):
-    """Fail with this error; the server turns it to the status and words from which a client makes the same error."""
+    """Fail with this error; the server sends the status and message from which a client raises it.
+    """
 
     error: ModelError
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """Answer with an HTTP status and an error body. `retry_after` is the header's text: seconds."""
+    """Answer with an HTTP status and an error body.
+
+    `retry_after` is the header's text in seconds.
+    """
 
     code: int
     message: str = "scripted failure"
     kind: str | None = None
-    """The error's type (Anthropic) or code (OpenAI); None takes the one that belongs to the status."""
+    """The error's type (Anthropic) or code (OpenAI); None takes the one of the status."""
     retry_after: str | None = None
 
 
 class Hang(Struct, frozen=True):
-    """Never answer: hold the call until the client leaves, the server closes, or the time limit passes."""
+    """Never answer: hold the call until the client disconnects, the server closes, or the time
+    limit passes.
+    """
 
 
 class Delay(Struct, frozen=True, kw_only=True):
-    """Wait, then do `step`."""
+    """Wait, then perform `step`."""
 
     seconds: float
     step: Answer
@@ -92,8 +103,9 @@ class Delay(Struct, frozen=True, kw_only=True):
 class Cut(Struct, frozen=True, kw_only=True):
     """Send the first part of the reply to `step`, then stop.
 
-    `at` is the share of the events (of the bytes, when not streamed) that is sent. `then`: `close` breaks the connection, `end` ends the
-    stream as if it were whole, `hang` keeps it open in silence, `error` sends an error event (overload).
+    `at` is the share of the events (of the bytes, when not streamed) that is sent. `then`: `close`
+    breaks the connection, `end` ends the stream as if it were complete, `hang` keeps it open in
+    silence, `error` sends an error event (overload).
     """
 
     step: Answer
@@ -111,14 +123,14 @@ Answer = Say | Think | Call | Many | Raw
 """The steps that give a whole reply."""
 
 Step = Answer | Fail | Status | Hang | Delay | Cut | Garbage
-"""Everything a script can ask for."""
+"""Every step of a script."""
 
 Script = Sequence[Step] | Callable[[Request], Step]
 """A list is used up in order; a function decides from the request."""
 
 
 class Tape:
-    """A script and how far it has been played. Safe to share between threads."""
+    """A script and how far it has been played. Thread-safe."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -126,7 +138,7 @@ class Tape:
         self._lock = Lock()
 
     def next(self, request: Request) -> Step:
-        """The step for this request. Raises `ModelRefused` when the list is used up."""
+        """Return the step for this request. Raises `ModelRefused` when the list is used up."""
         if callable(self._script):
             return self._script(request)
         with self._lock:

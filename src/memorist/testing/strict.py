@@ -1,6 +1,6 @@
-"""What the real providers refuse: pairing of calls and results, cache marks, roles, window. Pure.
+"""What the real providers refuse: unpaired calls and results, cache marks, roles, window. Pure.
 
-The sentences are ours; they hold the words by which clients recognise the providers' errors.
+The messages are ours; they hold the words by which clients recognise the providers' errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CALLS = {"function_call", "custom_tool_call", "local_shell_call", "tool_search_
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """Why a request is refused: HTTP status, a sentence, and the provider's code where it has one."""
+    """Why a request is refused: HTTP status, message, and the provider's code where it has one."""
 
     message: str
     status: int = 400
@@ -27,7 +27,9 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 
 def check(wire_format: str, body: JsonObject, *, window: int, tokens: int) -> Problem | None:
-    """The first thing wrong with a request body of this format, whose input counts `tokens`; None when it may be answered."""
+    """Return the first problem of a request body in this format, with `tokens` input tokens; None
+    when it may be answered.
+    """
     if not isinstance(body.get("model"), str):
         return Problem(message="model: field required")
     match wire_format:
@@ -43,7 +45,7 @@ def check(wire_format: str, body: JsonObject, *, window: int, tokens: int) -> Pr
 
 
 def too_long(wire_format: str, *, window: int, tokens: int) -> Problem:
-    """The refusal of a request that does not fit the window."""
+    """Build the refusal of a request that does not fit the window."""
     if wire_format == "anthropic":
         return Problem(message=f"prompt is too long: {tokens} tokens > {window} maximum")
     return Problem(
@@ -103,7 +105,8 @@ def _anthropic_pairs(messages: list[JsonObject]) -> Iterator[str]:
 
 
 def _merged(messages: list[JsonObject]) -> list[JsonObject]:
-    """Neighbours of one role count as one message, as the provider takes them; system messages between are looked over."""
+    """Merge neighbours of one role, as the provider does; system messages between them are ignored.
+    """
     merged: list[JsonObject] = []
     for message in messages:
         if message.get("role") == "system":

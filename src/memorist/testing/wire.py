@@ -1,4 +1,5 @@
-"""What the three wire formats of the scripted model have in common: facts of one reply, server-sent events, sizes."""
+"""What the wire formats of the scripted model share: facts of a reply, server-sent events, sizes.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +14,32 @@ from memorist.core.tokens import estimate_text
 from memorist.testing.steps import Answer, Call, Many, Raw, Say, Think, parts_of
 
 CREATED = 1_700_000_000
-"""The creation time in every scripted reply; constant, so that replies are the same on every run."""
+"""The creation time in every scripted reply; constant, so that replies are the same in every run.
+"""
 
 _encode = msgspec.json.encode
 
 
 class Event(NamedTuple):
-    """One server-sent event. `name` is empty where the format has no `event:` line; `data` is an object, or the text of a closing mark."""
+    """One server-sent event.
+
+    `name` is empty where the format has no `event:` line; `data` is an object, or the text of a
+    closing mark.
+    """
 
     name: str
     data: JsonObject | str
 
     def encode(self) -> bytes:
-        """The event as it goes over the wire."""
+        """The event in wire form."""
         data = self.data.encode() if isinstance(self.data, str) else _encode(self.data)
         head = f"event: {self.name}\n".encode() if self.name else b""
         return head + b"data: " + data + b"\n\n"
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What a reply needs beside its step: the call's number, counted from 1, the model's name, the tokens."""
+    """What a reply needs besides its step: the call's number from 1, the model's name, the tokens.
+    """
 
     number: int
     model: str
@@ -45,7 +52,7 @@ class Wire(Protocol):
     """One wire format of the scripted model. All methods are pure."""
 
     def reply(self, step: Say | Think | Call | Many, facts: Facts) -> JsonObject:
-        """The whole reply, as it is when not streamed."""
+        """The whole reply in unstreamed form."""
         ...
 
     def events(self, body: JsonObject) -> list[Event]:
@@ -57,12 +64,14 @@ class Wire(Protocol):
         ...
 
     def error_event(self, message: str) -> Event:
-        """An overload that happens in the middle of a stream."""
+        """An overload in the middle of a stream."""
         ...
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut a text as a model's stream does: at least 40 characters a piece, at most about 16 pieces; nothing for an empty text."""
+    """Split a text as a model's stream does: at least 40 characters a piece, at most about 16
+    pieces; nothing for an empty text.
+    """
     size = max(40, len(text) // 16)
     for start in range(0, len(text), size):
         yield text[start : start + size]
@@ -86,5 +95,5 @@ def output_tokens(step: Say | Think | Call | Many) -> int:
 
 
 def body_of(wire: Wire, step: Answer, facts: Facts) -> JsonObject:
-    """The reply body of any answering step."""
+    """Build the reply body of an answering step."""
     return step.body if isinstance(step, Raw) else wire.reply(step, facts)

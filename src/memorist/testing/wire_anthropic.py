@@ -103,7 +103,10 @@ def _block_events(index: int, block: JsonObject) -> list[Event]:
 
 
 def _opened(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """The block as `content_block_start` shows it, and the deltas that fill it. Unknown blocks come whole."""
+    """Split a block into its form in `content_block_start` and the deltas that fill it.
+
+    Unknown blocks are sent whole.
+    """
     match block.get("type"):
         case "text":
             return block | {"text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]

@@ -124,7 +124,10 @@ def _item_events(index: int, item: JsonObject) -> list[JsonObject]:
 
 
 def _opened(item: JsonObject) -> tuple[JsonObject, Iterator[JsonObject]]:
-    """The item as `output_item.added` shows it, and the events that fill it. Unknown items come whole."""
+    """Split an item into its form in `output_item.added` and the events that fill it.
+
+    Unknown items are sent whole.
+    """
     match item.get("type"):
         case "message":
             return item | {"status": "in_progress", "content": []}, _message_events(item)

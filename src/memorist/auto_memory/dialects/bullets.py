@@ -1,6 +1,7 @@
-"""Sections and list entries of a Markdown file, found by rule and written back without loss. Pure.
+"""Sections and list entries of a Markdown file, parsed by rule and written back without loss. Pure.
 
-A heading counts outside code fences and at the start of a line only; the text of an entry may go on in lines that are indented.
+Headings count outside code fences and at the start of a line only; an entry may continue in
+indented lines.
 """
 
 from __future__ import annotations
@@ -18,22 +19,25 @@ INDENT = "  "
 
 
 class Section(Struct, frozen=True):
-    """A heading with the lines below it, up to the next one of any level. Level 0 is what stands before the first heading."""
+    """A heading with the lines below it, up to the next heading of any level.
+
+    Level 0 precedes the first.
+    """
 
     level: int
     title: str
     lines: tuple[str, ...]
     heading: str = ""
-    """The heading's line as it stands."""
+    """The heading's line, verbatim."""
 
     @property
     def text(self) -> str:
-        """The section as it stands."""
+        """The section, verbatim."""
         return "\n".join([self.heading, *self.lines] if self.level else self.lines)
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a text with plain line ends, in order; the first may have no heading."""
+    """Split a text with plain line ends into sections, in order; the first may have no heading."""
     found: list[tuple[int, str, list[str], str]] = [(0, "", [], "")]
     for line, fenced in _fenced(text.split("\n")):
         match = None if fenced else _HEADING.match(line)
@@ -49,7 +53,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _fenced(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it belongs to a block of code."""
+    """Yield each line, and whether it belongs to a code block."""
     open_with = ""
     for line in lines:
         match = _FENCE.match(line)
@@ -63,7 +67,10 @@ def _fenced(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The list entries among the lines, and the other lines that say something. An entry goes on in indented lines and the blank ones between."""
+    """Return the list entries among the lines, and the other non-blank lines.
+
+    An entry continues in indented lines and the blank lines between them.
+    """
     entries: list[list[str]] = []
     others: list[str] = []
     inside = False
@@ -81,18 +88,23 @@ def bullets(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def bullet(text: str) -> str:
-    """A text as one list entry that `bullets` reads back equal, but for white space around it."""
+    """Render a text as a list entry that `parse_bullets` reads back equal up to surrounding white
+    space.
+    """
     first, *rest = _ENDS.sub("\n", text.strip()).split("\n")
     return "\n".join([f"- {first.strip()}", *(INDENT + line if line else "" for line in rest)])
 
 
 def one_line(text: str) -> str:
-    """A text on one line."""
+    """Put a text on one line."""
     return " ".join(text.split())
 
 
 def with_entries(present: str, heading: str, entries: Sequence[str]) -> str:
-    """The text with entries added at the end of the section with this heading, which is made at the end where there is none. All else stays."""
+    """Append entries to the section with this heading, which is created at the end where missing.
+
+    All other text stays.
+    """
     if not entries:
         return present
     ending = "\r\n" if "\r\n" in present else "\n"
@@ -107,7 +119,10 @@ def with_entries(present: str, heading: str, entries: Sequence[str]) -> str:
 
 
 def span(text: str, heading: str) -> tuple[int, int]:
-    """Where a section begins (at its heading) and ends (at the next heading of its level or above, or the end); (-1, -1) where it is not there."""
+    """Return a section's start (its heading) and end (the next heading of its level or above).
+
+    (-1, -1) where there is no such section.
+    """
     level = len(heading) - len(heading.lstrip("#"))
     start = end = -1
     position = 0

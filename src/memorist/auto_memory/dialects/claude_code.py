@@ -1,7 +1,9 @@
-"""Claude Code: a folder with one file for each memory, and the index `MEMORY.md` (claude-code.md sections 7.3 and 7.4). Pure.
+"""Claude Code: a folder with one file per memory, and the index `MEMORY.md` (claude-code.md
+sections 7.3 and 7.4).
 
-The layout is memorist's own, so files go through it byte for byte; memorist's key in the header is one more key that Claude Code leaves alone.
-Both shapes are read: `type` in the header, and `metadata.type` with a short name and `[[links]]`.
+Pure. The layout is memorist's own, so files are copied byte for byte; Claude Code ignores
+memorist's header key. Both header forms are read: `type`, and `metadata.type` with a short name and
+`[[links]]`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _REMARK = "<!-- memorist:"
 
 
 def recognise(files: Mapping[str, bytes]) -> bool:
-    """An index that points to files, or a file with a header of name, description or type."""
+    """Whether there is an index that points to files, or a file with a name, description or type.
+    """
     if pointed_at(text_of(files.get(INDEX_NAME, b""))):
         return True
     return any(_has_header(path, data) for path, data in files.items() if is_memory(path))
@@ -33,7 +36,7 @@ def _has_header(path: str, data: bytes) -> bool:
 
 
 def read(files: Mapping[str, bytes]) -> Read:
-    """Every Markdown file but the index, its bytes as they are."""
+    """Read every Markdown file but the index, bytes unchanged."""
     topics: list[Topic] = []
     left: list[Left] = []
     taken = in_use(files)
@@ -62,21 +65,23 @@ def _no_memory(path: str, data: bytes) -> str:
 
 
 def _usable(path: str, taken: dict[str, int]) -> str:
-    """The path, or one beside it where a memory folder does not take this one."""
+    """Return the path, or another one where a memory folder does not accept it."""
     if bad_path(path) is None and path.encode("utf-8", "replace").decode() == path:
         return path
     return free_path(file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), taken)
 
 
 def _own_lines(index: str) -> int:
-    """Lines of text in the index that are no pointers, headings and remarks aside."""
+    """Count the index's lines of text that are not pointers, headings or remarks."""
     lines = [line.strip() for line in index.split("\n") if line.strip()]
     said = [line for line in lines if not line.startswith(("#", "<!--"))]
     return sum(1 for line in said if not pointed_at(line))
 
 
 def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
-    """Every memory as its file, and the index with their lines added; files of others and their lines stay."""
+    """Write every memory as its file, and add their lines to the index; foreign files and lines
+    stay.
+    """
     files = {topic.path: encode(topic.text()) for topic in topics}
     index = present.get(INDEX_NAME, b"").decode("utf-8", "surrogateescape")
     others = [parse(path, data) for path, data in present.items() if is_memory(path) and path not in files]
@@ -93,7 +98,7 @@ def _index(topics: Sequence[Topic], present: str) -> Index:
 
 
 def _same(index: str, built: Index) -> bool:
-    """Whether the index that is there names the same files: then it stays as somebody wrote it."""
+    """Whether the existing index names the same files; it is then left as its author wrote it."""
     return bool(index) and set(pointed_at(index)) == set(built.listed) and _REMARK not in index and not built.over
 
 

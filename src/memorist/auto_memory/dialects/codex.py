@@ -1,7 +1,9 @@
-"""Codex: a folder with a summary, a handbook, raw memories, summaries of sessions, and notes that the user asked for (codex.md section 1.4). Pure.
+"""Codex: a folder with a summary, a handbook, raw memories, session summaries, and ad-hoc notes
+(codex.md section 1.4).
 
-Its own files are made anew at each consolidation and are not to be edited, so memories go in by the door that is meant for it: one note each in
-`extensions/ad_hoc/notes/`, which the next consolidation merges (codex.md section 1.9).
+Pure. Codex regenerates its own files at each consolidation, so memories are written the intended
+way: one note each in `extensions/ad_hoc/notes/`, which the next consolidation merges (codex.md
+section 1.9).
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _FOLDERS = {
 
 
 def recognise(files: Mapping[str, bytes]) -> bool:
-    """A summary that begins with its version, a handbook with task groups, raw memories, summaries of sessions, or notes."""
+    """Whether there is a versioned summary, a handbook with task groups, raw memories, session
+    summaries, or notes.
+    """
     return (
         text_of(files.get(SUMMARY, b"")).partition("\n")[0].strip() == VERSION
         or re.search(rf"^# {GROUP}", text_of(files.get(HANDBOOK, b"")), re.MULTILINE) is not None
@@ -42,7 +46,8 @@ def recognise(files: Mapping[str, bytes]) -> bool:
 
 
 def read(files: Mapping[str, bytes]) -> Read:
-    """Preferences, knowledge, profile and notes; the raw memories only where no handbook has been made of them."""
+    """Read preferences, knowledge, profile and notes; raw memories only where there is no handbook.
+    """
     taken: dict[str, int] = {}
     topics: list[Topic] = []
     left: list[Left] = []
@@ -69,7 +74,7 @@ def read(files: Mapping[str, bytes]) -> Read:
 
 
 def _note(path: str, text: str, taken: dict[str, int]) -> list[Topic]:
-    """A note, named by its heading or by its file."""
+    """Read a note, named by its heading or by its file."""
     stem = path.removeprefix(NOTES).removesuffix(".md")
     timed = _TIMED.match(stem)
     made = f"{timed['date']}T{timed['time'].replace('-', ':')}Z" if timed and not stem.startswith(_NO_TIME) else ""
@@ -81,7 +86,7 @@ def _note(path: str, text: str, taken: dict[str, int]) -> list[Topic]:
 
 
 def _raw(text: str, taken: dict[str, int], folders: dict[str, tuple[str, ...]]) -> list[Topic]:
-    """One memory for each session's raw memory."""
+    """Read one memory per session from the raw memories."""
     found = list(_THREAD.finditer(text))
     ends = [match.start() for match in found[1:]] + [len(text)]
     topics = []
@@ -98,7 +103,7 @@ def _raw(text: str, taken: dict[str, int], folders: dict[str, tuple[str, ...]]) 
 
 
 def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
-    """One note for each memory that no note holds yet."""
+    """Write one note for each memory that no note contains yet."""
     active, missing = outdated(topics)
     known = {_text(data) for path, data in present.items() if path.startswith(NOTES)}
     taken = in_use(present)
@@ -118,7 +123,7 @@ def _text(data: bytes) -> str:
 
 
 def _file(topic: Topic, taken: dict[str, int]) -> str:
-    """A file name as Codex takes it: time, then lower case letters, digits and dashes."""
+    """Make a file name in Codex's form: time, then lower-case letters, digits and dashes."""
     created = topic.provenance.created
     time = created.removesuffix("Z").replace(":", "-") if _MOMENT.fullmatch(created) else _NO_TIME
     plain = file_name(topic.name).removesuffix(".md").encode("ascii", "ignore").decode()

@@ -1,4 +1,8 @@
-"""Codex: what its `MEMORY.md` (the handbook) and `memory_summary.md` hold as memories (codex.md section 1.8, schemas). Pure."""
+"""Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section
+1.8, schemas).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -30,26 +34,26 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 
 class Block(Struct, frozen=True, kw_only=True):
-    """One task group of the handbook: what its head says, and the sections below it."""
+    """One task group of the handbook: its head, and the sections below it."""
 
     title: str
     scope: str = ""
-    """What the line `scope:` says."""
+    """The value of the line `scope:`."""
     applies: str = ""
-    """What the line `applies_to:` says."""
+    """The value of the line `applies_to:`."""
     folders: tuple[str, ...] = ()
-    """The folders for which it holds; empty when it names none that is a full path."""
+    """The folders to which it applies; empty when it names none by full path."""
     head: Section
     parts: tuple[Section, ...] = ()
 
     @property
     def text(self) -> str:
-        """The group as it stands."""
+        """The group, verbatim."""
         return "\n".join(part.text for part in (self.head, *self.parts))
 
 
 class Found(Struct, frozen=True):
-    """Memories of one file; `folders` names those that hold for some folders only, by path of the memory."""
+    """Memories of one file; `folders` maps a memory's path to the folders it is limited to."""
 
     topics: list[Topic]
     folders: dict[str, tuple[str, ...]]
@@ -57,7 +61,10 @@ class Found(Struct, frozen=True):
 
 
 def blocks(text: str) -> tuple[list[Section], list[Block]]:
-    """The task groups of a handbook, and the sections before the first one. Plain line ends are expected."""
+    """Parse the task groups of a handbook, and the sections before the first one.
+
+    Plain line ends are expected.
+    """
     before: list[Section] = []
     grouped: list[list[Section]] = []
     for part in sections(text):
@@ -80,7 +87,10 @@ def _block(parts: Sequence[Section]) -> Block:
 
 
 def summary(path: str, text: str, taken: dict[str, int]) -> Found:
-    """The memories of `memory_summary.md`: profile, preferences and tips. The rest of it is a table of contents."""
+    """Read `memory_summary.md`: profile, preferences and tips.
+
+    The rest of it is a table of contents.
+    """
     found = Found([], {}, [])
     above = ""
     for part in sections(text.removeprefix(VERSION)):
@@ -98,7 +108,7 @@ def summary(path: str, text: str, taken: dict[str, int]) -> Found:
 
 
 def _entries(path: str, part: Section, kind: Kind, taken: dict[str, int], found: Found) -> None:
-    """Add the entries of a section; below a heading that names folders they hold for these only."""
+    """Add a section's entries; below a heading that names folders they apply to those only."""
     entries, others = bullets(part.lines)
     topics = [entry(_plain(each), kind, taken) for each in entries]
     places = absolute_folders(part.title) if part.level > 2 else ()
@@ -108,7 +118,7 @@ def _entries(path: str, part: Section, kind: Kind, taken: dict[str, int], found:
 
 
 def handbook(path: str, text: str, taken: dict[str, int]) -> Found:
-    """The memories of the handbook: each preference, and what each group of tasks knows and learned from failures."""
+    """Read the handbook: each preference, and each group's knowledge and lessons from failures."""
     found = Found([], {}, [])
     before, groups = blocks(text)
     found.left.extend(Left(f"{path}: {part.title or 'its beginning'}", "it stands before the first task group") for part in before)
@@ -118,7 +128,7 @@ def handbook(path: str, text: str, taken: dict[str, int]) -> Found:
 
 
 def _group(path: str, group: Block, taken: dict[str, int], found: Found) -> None:
-    """Add what one task group holds."""
+    """Add the memories of one task group."""
     tasks = 0
     topics: list[Topic] = []
     for part in group.parts:
@@ -141,7 +151,8 @@ def _group(path: str, group: Block, taken: dict[str, int], found: Found) -> None
 
 
 def _knowledge(title: str, scope: str, name: str, entries: Sequence[str], taken: dict[str, int]) -> list[Topic]:
-    """What a group knows goes together: a line of it seldom makes sense without the group."""
+    """Build one topic from a group's knowledge: single lines seldom make sense without the group.
+    """
     if not entries:
         return []
     told = f"{title}: what failed, and what to do instead" if name == FAILURES else title
@@ -150,19 +161,20 @@ def _knowledge(title: str, scope: str, name: str, entries: Sequence[str], taken:
 
 
 def folders(head: str) -> tuple[str, ...]:
-    """The folders that the head of a group names; empty when none is a full path."""
+    """Return the folders named in a group's head; empty when none is a full path."""
     match = _FOLDER.search(head)
     return absolute_folders(match[1]) if match else ()
 
 
 def absolute_folders(text: str) -> tuple[str, ...]:
-    """The full paths in a list of folders: those in back-ticks, or what commas and the like part."""
+    """Return the full paths in a list of folders, in backticks or separated by commas and the like.
+    """
     named = _TICKED.findall(text) or [each.strip("`'\" ") for each in _APART.split(text.strip())]
     return tuple(each for each in named if _ABSOLUTE.match(each))
 
 
 def _plain(text: str) -> str:
-    """An entry without the tags at its end that point into Codex's own files."""
+    """Strip trailing tags that point into Codex's own files."""
     return _TAGS.sub("", text) or text
 
 

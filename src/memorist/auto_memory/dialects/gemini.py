@@ -1,7 +1,9 @@
-"""Gemini CLI: `GEMINI.md` with a section of added memories, one line each; a project's own are the list in its `MEMORY.md`. Pure.
+"""Gemini CLI: `GEMINI.md` with a section of added memories, one line each; a project's own are the
+list in its `MEMORY.md`.
 
-Source of the heading, of the end of the section (the next heading of two signs) and of what a line may hold (no line ends, no angle brackets, no
-dash at its start): google-gemini/gemini-cli, packages/core/src/tools/memoryTool.ts, as of 2026.
+Pure. Source of the heading, of the end of the section (the next level-2 heading) and of what a line
+may contain (no line ends, no angle brackets, no leading dash): google-gemini/gemini-cli,
+packages/core/src/tools/memoryTool.ts, as of 2026.
 """
 
 from __future__ import annotations
@@ -21,12 +23,15 @@ _BRACKETS = str.maketrans("<>", "  ")
 
 
 def recognise(files: Mapping[str, bytes]) -> bool:
-    """A `GEMINI.md`, or the heading in any file."""
+    """Whether there is a `GEMINI.md`, or the heading in any file."""
     return any(path.rsplit("/", 1)[-1] == FILE or span(text_of(data), HEADING)[0] >= 0 for path, data in files.items())
 
 
 def read(files: Mapping[str, bytes]) -> Read:
-    """Each line of the section. What kind it is, the layout does not say; a list in a project's `MEMORY.md` is about the project."""
+    """Read each line of the section.
+
+    The layout does not say the kind; a list in a project's `MEMORY.md` is about the project.
+    """
     topics: list[Topic] = []
     left: list[Left] = []
     taken: dict[str, int] = {}
@@ -49,12 +54,12 @@ def read(files: Mapping[str, bytes]) -> Read:
 
 
 def line_of(text: str) -> str:
-    """A text as the one line that Gemini CLI would make of it."""
+    """Render a text as the single line that Gemini CLI would make of it."""
     return one_line(text.translate(_BRACKETS)).lstrip("- ")
 
 
 def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
-    """The section with the memories added that it does not hold yet; all else in the file stays."""
+    """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = outdated(topics)
     text = present.get(FILE, b"").decode("utf-8", "surrogateescape")
     start, end = span(text, HEADING)

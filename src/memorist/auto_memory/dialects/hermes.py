@@ -1,6 +1,8 @@
-"""Hermes Agent: `MEMORY.md` (what the agent notes) and `USER.md` (who the person is), entries parted by a section sign on a line of its own. Pure.
+"""Hermes Agent: `MEMORY.md` (the agent's notes) and `USER.md` (about the user), entries separated
+by a section sign on its own line.
 
-Source of the sign and of the limits in characters of a whole file: NousResearch/hermes-agent, tools/memory_tool.py, as of 2026.
+Pure. Source of the sign and of the limits in characters of a whole file: NousResearch/hermes-agent,
+tools/memory_tool.py, as of 2026.
 """
 
 from __future__ import annotations
@@ -15,20 +17,25 @@ from memorist.auto_memory.topic import Topic, encode
 
 PARTED = "\n§\n"
 LIMITS = {"MEMORY.md": 2_200, "USER.md": 1_375}
-"""Characters; beyond them Hermes takes no further entry and complains of the file."""
+"""Characters; beyond them Hermes accepts no further entry and reports the file."""
 _KINDS = {"MEMORY.md": Kind.PROJECT, "USER.md": Kind.USER}
 _HOLDS = frozenset({"lines", "links"})
 _SIGN = re.compile(r"^§$", re.MULTILINE)
 
 
 def _store(path: str) -> str:
-    """`MEMORY.md` or `USER.md` for a file of the memory folder, or of `memories` below the home of Hermes; empty for any other."""
+    """Return `MEMORY.md` or `USER.md` for a file of either; empty for any other.
+
+    Files may stand in the memory folder or in `memories` below Hermes's home.
+    """
     name = path.removeprefix("memories/")
     return name if name in LIMITS else ""
 
 
 def recognise(files: Mapping[str, bytes]) -> bool:
-    """One of the two files with the sign between entries, or a `USER.md` without a header beside a `MEMORY.md` that is no index."""
+    """Whether a file has separated entries, or a `USER.md` without header stands beside a
+    `MEMORY.md` that is no index.
+    """
     found = {_store(path): text_of(data) for path, data in files.items() if _store(path)}
     if any(PARTED in text for text in found.values()):
         return True
@@ -36,12 +43,12 @@ def recognise(files: Mapping[str, bytes]) -> bool:
 
 
 def entries(text: str) -> list[str]:
-    """The entries of a file, each once."""
+    """Split a file into entries, each once."""
     return list(dict.fromkeys(filter(None, (each.strip() for each in text.split(PARTED)))))
 
 
 def read(files: Mapping[str, bytes]) -> Read:
-    """Every entry: those of `USER.md` are about the person, the others about the project."""
+    """Read every entry: those of `USER.md` are about the user, the others about the project."""
     topics: list[Topic] = []
     left: list[Left] = []
     taken: dict[str, int] = {}
@@ -55,7 +62,7 @@ def read(files: Mapping[str, bytes]) -> Read:
 
 
 def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
-    """Both files with the memories added that they do not hold yet, as far as the limits go."""
+    """Add the memories that the files do not contain yet, as far as the limits allow."""
     active, missing = outdated(topics)
     stores = {name: entries(text_of(present.get(name, b""))) for name in LIMITS}
     known = {name: len(each) for name, each in stores.items()}
@@ -79,7 +86,7 @@ def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
 
 
 def _refused(text: str, name: str, there: Sequence[str]) -> str:
-    """Why a text does not go into a file; empty when it does."""
+    """Explain why a text does not fit into a file; empty when it does."""
     if not text:
         return "nothing of it is left without signs that part entries"
     size = len(PARTED.join([*there, text]))

@@ -1,4 +1,8 @@
-"""A plain instruction file (`AGENTS.md`, `CLAUDE.md` and the like): list entries, in a section of their own where memorist wrote them. Pure."""
+"""Plain instruction files (`AGENTS.md`, `CLAUDE.md` and the like): list entries, in memorist's own
+section where it wrote them.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,16 @@ _HOLDS = frozenset({"lines", "links"})
 
 
 def recognise(files: Mapping[str, bytes]) -> bool:
-    """A file by one of the known names."""
+    """Whether there is a file with one of the known names."""
     return any(path.rsplit("/", 1)[-1] in NAMES for path in files)
 
 
 def read(files: Mapping[str, bytes]) -> Read:
-    """The entries of the section `Memories`; where there is none, every list entry. They say how to work: feedback."""
+    """Read the entries of the section `Memories`, or every list entry where there is no such
+    section.
+
+    They say how to work: kind `feedback`.
+    """
     topics: list[Topic] = []
     left: list[Left] = []
     taken: dict[str, int] = {}
@@ -40,7 +48,7 @@ def read(files: Mapping[str, bytes]) -> Read:
 
 
 def write(topics: Sequence[Topic], present: Mapping[str, bytes]) -> Wrote:
-    """The section with the memories added that it does not hold yet; all else in the file stays."""
+    """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = outdated(topics)
     text = present.get(FILE, b"").decode("utf-8", "surrogateescape")
     start, end = span(text, HEADING)

@@ -1,4 +1,4 @@
-"""All dialects by name, and which one some files are written in. Pure."""
+"""All dialects by name, and recognition of a folder's dialect. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from memorist.auto_memory.dialects.instructions import INSTRUCTIONS
 from memorist.auto_memory.dialects.values import Dialect
 
 DIALECTS: dict[str, Dialect] = {each.name: each for each in (CODEX, HERMES, GEMINI, CLAUDE_CODE, INSTRUCTIONS)}
-"""The surest signs first: a version line or a section sign is nobody else's, while an instruction file lies beside many things."""
+"""Most specific first: a version line or a section sign is unique, while an instruction file may
+lie beside anything.
+"""
 
 
 def recognise(files: Mapping[str, bytes]) -> str | None:
-    """The name of the first dialect that knows these files (by path relative to the folder) as its own; None when none does."""
+    """Return the name of the first dialect that recognises these files (by relative path), or None.
+    """
     return next((name for name, dialect in DIALECTS.items() if dialect.recognise(files)), None)

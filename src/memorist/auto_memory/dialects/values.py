@@ -1,4 +1,7 @@
-"""What every dialect gives and takes: what was read, what was written, and what could not go along. Pure."""
+"""Common types and functions of the dialects: what was read, what was written, and what was lost.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +17,36 @@ from memorist.auto_memory.topic import OWN_KEY, Provenance, Topic, file_name, ne
 from memorist.safety.secrets import redact
 
 HELD = ("kind", "name", "description", "pinned", "origin", "other keys", "links", "lines")
-"""What a memory has beside its words, in the order in which a loss is told."""
+"""What a memory has besides its text, in the order in which losses are reported."""
 _LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
 _KNOWN_KEYS = frozenset({"name", "description", "type", "metadata", "pinned", OWN_KEY})
 _NAME = 60
-"""Characters of an entry's start that name it where the dialect has no names."""
+"""Characters of an entry's start that serve as its name where the dialect has no names."""
 _DESCRIPTION = 150
-"""Characters of an entry's first line that describe it (claude-code.md section 7.4: a hook has under about 150)."""
+"""Characters of an entry's first line that serve as its description (claude-code.md section 7.4: a
+hook has under about 150).
+"""
 
 
 class Left(Struct, frozen=True):
-    """Something that was found and is no memory: its path or heading, and why."""
+    """Something that was found and is not imported: its path or heading, and why."""
 
     where: str
     why: str
 
 
 class Read(Struct, frozen=True, kw_only=True):
-    """What a dialect made of some files. The path of each topic is one that a memory folder takes; no two are the same."""
+    """What a dialect made of some files.
+
+    The path of each topic is one that a memory folder accepts; all are distinct.
+    """
 
     topics: tuple[Topic, ...]
     left: tuple[Left, ...] = ()
     folders: Mapping[str, tuple[str, ...]] = {}
-    """The folders for which a memory holds, as full paths, by path of the memory; one that is missing holds everywhere."""
+    """Full paths of the folders to which a memory applies, by the memory's path; a missing one
+    applies everywhere.
+    """
 
 
 class Lost(Struct, frozen=True):
@@ -48,7 +58,7 @@ class Lost(Struct, frozen=True):
 
 
 class Wrote(Struct, frozen=True, kw_only=True):
-    """The files of a dialect that hold the memories, and what they do not hold."""
+    """The dialect's files that hold the memories, and what they do not hold."""
 
     files: Mapping[str, bytes]
     """By path relative to the target folder, with slashes."""
@@ -56,14 +66,20 @@ class Wrote(Struct, frozen=True, kw_only=True):
 
 
 class Dialect(Struct, frozen=True, kw_only=True):
-    """One layout. `write` takes the memories, the most valuable first, and the files that stand in the target: what is there and ours to keep stays."""
+    """One layout.
+
+    `write` takes the memories, most valuable first, and the target's existing files, whose foreign
+    content is kept.
+    """
 
     name: str
     title: str
     holds: frozenset[str]
-    """Of `HELD`: what comes back equal when it is read again."""
+    """The subset of `MEMORY_TRAITS` that survives a round trip."""
     looks_at: tuple[str, ...]
-    """Files, or folders ending in a slash, that `write` wants to see; an empty text is the whole target folder."""
+    """Files, or folders ending in a slash, that `write` needs to see; an empty text is the whole
+    target folder.
+    """
     file: str
     """The one file that it writes; empty when there are several."""
     recognise: Callable[[Mapping[str, bytes]], bool]
@@ -72,13 +88,13 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
 
 def text_of(data: bytes) -> str:
-    """A file's text without byte order mark, with plain line ends; bytes that are no UTF-8 are kept as lone surrogates."""
+    """Decode a file: no byte order mark, plain line ends, invalid UTF-8 as lone surrogates."""
     return data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def entry(text: str, kind: Kind | None, taken: dict[str, int], *, name: str = "", made: str = "") -> Topic:
-    """A memory for a text that has no file of its own; `taken` holds the paths `in_use` and takes the new one."""
-    # A file's name is taken from the text, and no gate looks at names.
+    """Create a memory from a text without a file of its own; its path is added to `used_paths`."""
+    # The file name is made from the text, and the gate does not check names.
     first = _first(redact(text).text)
     path = free_path(file_name(name or first[:_NAME]), taken)
     provenance = Provenance(created=made, trust=Trust.IMPORTED)
@@ -87,25 +103,27 @@ def entry(text: str, kind: Kind | None, taken: dict[str, int], *, name: str = ""
 
 
 def listed(lines: Sequence[str], where: str, kind: Kind | None, taken: dict[str, int]) -> tuple[list[Topic], list[Left]]:
-    """A memory for each list entry among some lines, equal ones once; and a word on the other lines, said of `where`."""
+    """Create a memory for each distinct list entry, and report the other lines as ignored in
+    `source`.
+    """
     found, others = bullets(lines)
     topics = [entry(each, kind, taken) for each in dict.fromkeys(found)]
     return topics, [Left(where, f"{len(others)} lines are no list entries")] if others else []
 
 
 def _first(text: str) -> str:
-    """The first line as a header may hold it: without marks, bytes that were no UTF-8 as question marks."""
+    """Return the first line without Markdown marks, encodable."""
     line = text.strip().partition("\n")[0].strip("#*- ")
     return " ".join(line.encode("utf-8", "replace").decode().split())
 
 
 def in_use(paths: Iterable[str]) -> dict[str, int]:
-    """Paths in use, each with the number that the next of its name gets."""
+    """Map used paths (folded) to the number that the next path of that name gets."""
     return dict.fromkeys(map(folded, paths), 2)
 
 
 def free_path(wanted: str, taken: dict[str, int]) -> str:
-    """The path, with a number where it is in use already; it is then in use."""
+    """Return the path, numbered where it is in use already, and mark it as used."""
     key = folded(wanted)
     path = wanted
     while folded(path) in taken:
@@ -116,12 +134,12 @@ def free_path(wanted: str, taken: dict[str, int]) -> str:
 
 
 def folded(path: str) -> str:
-    """A path as it is compared: file systems that ignore case or Unicode form take two of the same for one."""
+    """Fold a path for comparison: some file systems ignore case or Unicode form."""
     return unicodedata.normalize("NFKC", path).casefold()
 
 
 def losses(topic: Topic, holds: frozenset[str]) -> tuple[str, ...]:
-    """What of a memory goes lost in a dialect that holds only so much beside its words."""
+    """Find what a memory loses in a dialect with only these traits."""
     front = topic.document.front
     provenance = topic.provenance
     first = _first(topic.body)
@@ -140,12 +158,12 @@ def losses(topic: Topic, holds: frozenset[str]) -> tuple[str, ...]:
 
 
 def lost(topic: Topic, what: Sequence[str]) -> tuple[Lost, ...]:
-    """The loss of one memory; empty when there is none."""
+    """Build the loss record of one memory; empty when nothing is lost."""
     return (Lost(topic.path, tuple(what)),) if what else ()
 
 
 def outdated(topics: Sequence[Topic]) -> tuple[list[Topic], tuple[Lost, ...]]:
-    """The memories that hold, and those that were superseded: a layout without a place for that would show both as true."""
+    """Split memories into active and superseded: most layouts cannot mark one as superseded."""
     active = [topic for topic in topics if topic.provenance.status == "active"]
     gone = [topic for topic in topics if topic.provenance.status != "active"]
     return active, tuple(Lost(topic.path, ("it was superseded, and the layout has no word for that",), whole=True) for topic in gone)

@@ -1,4 +1,4 @@
-"""What an import would do with each memory: take it, change one that came by an import before, ask the person, or leave it. Pure."""
+"""Plan an import: add a memory, change one imported before, ask the user, or skip it. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memorist.auto_memory.said_same import rule_key
 from memorist.auto_memory.topic import Topic, encode, parse
 
 SAYING = 1_000
-"""Characters of the longest text that is compared by its words; beyond it only equal texts are the same."""
+"""Characters of the longest text compared by rule; longer texts are the same only when equal."""
 
 
 class Here(Struct, frozen=True, kw_only=True):
@@ -25,16 +25,16 @@ class Here(Struct, frozen=True, kw_only=True):
 
     topics: Sequence[Topic] = ()
     waiting: Sequence[Topic] = ()
-    """Memories as the proposals of the inbox would make them."""
+    """Memories as the inbox's proposals would make them."""
     imported: Collection[str] = ()
-    """Paths that an import wrote last: nobody has touched them since, so that a newer import may change them."""
+    """Paths last written by an import: nobody has changed them since, so a newer import may."""
     root: str = ""
-    """The project's root; empty takes what holds for any folder."""
+    """The project's root; empty accepts what applies to any folder."""
     policy: str = "auto"
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """A memory that would be imported."""
+    """A memory to be imported."""
 
     change: Change
     name: str
@@ -43,43 +43,43 @@ class Item(Struct, frozen=True, kw_only=True):
     waits: tuple[str, ...] = ()
     """Why it would go to the inbox; empty when it would be written."""
     remarks: tuple[str, ...] = ()
-    """What would be taken out of it."""
+    """What would be removed from it."""
 
 
 class ImportPlan(Struct, frozen=True, kw_only=True):
-    """All of an import, before it is done."""
+    """A complete import, before it is carried out."""
 
     dialect: str
     source: str
     items: tuple[Item, ...] = ()
     skipped: tuple[Left, ...] = ()
-    """Memories that are not taken, and why."""
+    """Memories that are not imported, and why."""
     left: tuple[Left, ...] = ()
-    """What is no memory, and why."""
+    """Files and entries that are not memories, and why."""
 
 
 class _Known:
-    """Texts that are there, to be asked whether they say a text already. Asking costs the same however many there are."""
+    """Index of existing texts that finds an equivalent one in constant time."""
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
         self._rules: dict[tuple[str, ...], str] = {}
 
     def add(self, where: str, text: str) -> None:
-        """A text and where it stands."""
+        """Add a text and its location."""
         self._marks.setdefault(fingerprint(text), where)
         if len(text) <= SAYING:
             self._rules.setdefault(rule_key(text), where)
 
     def find(self, text: str) -> str:
-        """Where the same is said; empty when nowhere."""
+        """Return the location of an equivalent text; empty for none."""
         exact = self._marks.get(fingerprint(text), "")
         rule = rule_key(text) if not exact and len(text) <= SAYING else ()
         return exact or (self._rules.get(rule, "") if rule else "")
 
 
 def plan_import(read: Read, here: Here, case: Case, *, dialect: str, source: str) -> ImportPlan:
-    """What becomes of each memory that was read."""
+    """Decide what becomes of each memory that was read."""
     known = _Known()
     for topic in here.topics:
         known.add(topic.path, topic.body)
@@ -101,7 +101,9 @@ def plan_import(read: Read, here: Here, case: Case, *, dialect: str, source: str
 
 
 def _elsewhere(topic: Topic, folders: Mapping[str, tuple[str, ...]], root: str) -> str:
-    """Why a memory that holds for some folders does not hold for this project; empty when it may."""
+    """Explain why a memory limited to some folders does not apply to this project; empty when it
+    may.
+    """
     named = folders.get(topic.path, ())
     if not root or not named or any(_related(each, root) for each in named):
         return ""
@@ -114,7 +116,7 @@ def _related(folder: str, root: str) -> bool:
 
 
 def _planned(topic: Topic, present: Mapping[str, Topic], here: Here, case: Case, known: _Known) -> Item | str:
-    """The memory as the gate would take it, or why it is not taken."""
+    """Return the memory as the gate would accept it, or why it is not imported."""
     before = present.get(topic.path)
     newer = before is not None and topic.path in here.imported and before.body != topic.body
     change = Change(path=topic.path, before=encode(before.text()) if before is not None and newer else None, after=encode(topic.text()))
@@ -136,6 +138,6 @@ def _planned(topic: Topic, present: Mapping[str, Topic], here: Here, case: Case,
 
 
 def _placed(item: Item, taken: dict[str, int]) -> Item:
-    """The memory at a path that no other has."""
+    """Move the memory to an unused path."""
     change = item.change
     return replace(item, change=replace(change, path=free_path(change.path, taken)))

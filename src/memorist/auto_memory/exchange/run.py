@@ -1,4 +1,4 @@
-"""Memories of other agents into ours, and ours into their layouts (AM-13): the files are read and written here, within bounds."""
+"""Import of other agents' memories and export into their layouts (AM-13), with bounded reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memorist.ports import FileFacts, Files
 from memorist.safety.secrets import find_secrets
 
 MAX_FILES = 5_000
-"""Files below a folder that is imported; a memory has hundreds, and a folder with more is not one."""
+"""Files below an imported folder; a memory has hundreds, and a folder with more is not one."""
 MAX_SIZE = 4_000_000
 """Bytes of one file; the largest handbook seen in public had one million."""
 MAX_TOTAL = 64_000_000
@@ -27,7 +27,7 @@ MAX_TOTAL = 64_000_000
 
 
 class Source(Struct, frozen=True):
-    """What stands at a place, and the dialect it was read in."""
+    """What was read at a path, and in which dialect."""
 
     place: Path
     dialect: str
@@ -35,9 +35,10 @@ class Source(Struct, frozen=True):
 
 
 def read_source(files: Files, place: Path, dialect: str = "") -> Source:
-    """Read a folder or a file in a dialect, or in the one that is recognised.
+    """Read a folder or file in the given dialect, or in the recognised one.
 
-    Raises InputError when nothing is there, when it is too large, or when no dialect is recognised; StoreError.
+    Raises InputError when nothing is there, when it is too large, or when no dialect is recognised;
+    StoreError.
     """
     real = files.resolve(place)
     facts = files.facts(real)
@@ -64,7 +65,8 @@ def _single(files: Files, place: Path, facts: FileFacts) -> tuple[dict[str, byte
 
 
 def _folder(files: Files, folder: Path) -> tuple[dict[str, bytes], list[Left]]:
-    """The Markdown files below a folder, and what was not read; links are not followed."""
+    """Read the Markdown files below a folder, and report what was not read; links are not followed.
+    """
     entries = files.scan(folder, limit=MAX_FILES + 1)
     if len(entries) > MAX_FILES:
         raise InputError(f"{folder} holds more than {MAX_FILES:,} files; name the folder that holds the memories and nothing else")
@@ -85,13 +87,16 @@ def _folder(files: Files, folder: Path) -> tuple[dict[str, bytes], list[Left]]:
 
 
 def foresee(memory: AutoMemory, source: Source, *, root: str = "") -> ImportPlan:
-    """What an import would do. With the root of a project, memories that hold for other folders only are left out. Raises StoreError."""
+    """Plan what an import would do.
+
+    With a project's `root`, memories limited to other folders are skipped. Raises StoreError.
+    """
     topics = []
     for head in memory.heads():
         try:
             topics.append(memory.folder.read(head.path))
         except InputError:
-            # Too large or gone: it cannot be compared, and its name is not taken over, since the write compares again.
+            # Too large or gone. It cannot be compared; the write checks again before it replaces it.
             continue
     imported = _last_by_import(memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics])
     waiting = [parse(each.path, encode(each.after)) for each in memory.inbox.waiting() if each.after is not None]
@@ -105,7 +110,7 @@ def _last_by_import(memory: AutoMemory, present: Sequence[str], wanted: Sequence
 
 
 def carry_out(memory: AutoMemory, plan: ImportPlan) -> Written:
-    """Do an import, as one change of the history. Raises WriteConflict, StoreError."""
+    """Carry out an import as one change of the history. Raises WriteConflict, StoreError."""
     count = sum(1 for item in plan.items if not item.waits) or len(plan.items)
     why = Why(
         actor="import",
@@ -115,20 +120,24 @@ def carry_out(memory: AutoMemory, plan: ImportPlan) -> Written:
 
 
 class ExportPlan(Struct, frozen=True, kw_only=True):
-    """All of an export, before it is done."""
+    """A complete export, before it is carried out."""
 
     dialect: str
     folder: Path
     files: Mapping[str, bytes]
-    """The files that are to be written, by path below the folder; those that are there with the same bytes are not among them."""
+    """Files to be written, by path below the folder, except those that already have these bytes."""
     before: Mapping[str, bytes]
-    """What stands there now of those."""
+    """The existing bytes of those files."""
     same: tuple[str, ...] = ()
     lost: tuple[Lost, ...] = ()
 
 
 def exportable(memory: AutoMemory, kinds: Collection[Kind] = ()) -> tuple[list[Topic], tuple[Lost, ...]]:
-    """The memories of these kinds (none: all), the most valuable first, and those that must not leave: with a secret, or with a planted order."""
+    """Select the memories of these kinds (none: all), most valuable first, and those that must not
+    leave.
+
+    A memory with a secret or a planted order is not exported.
+    """
     memory.heads()
     index = memory.folder.index()
     ranked = [*index.listed, *index.left_out]
@@ -152,7 +161,10 @@ def exportable(memory: AutoMemory, kinds: Collection[Kind] = ()) -> tuple[list[T
 
 
 def plan_export(files: Files, topics: Sequence[Topic], target: Path, dialect: str) -> ExportPlan:
-    """What an export to a folder would write; for a dialect of one file, `target` may be that file. Raises InputError, StoreError."""
+    """Plan what an export to a folder would write.
+
+    For a dialect with a single file, `target` may be that file. Raises InputError, StoreError.
+    """
     chosen = _dialect(dialect)
     facts = files.facts(files.resolve(target))
     alone = bool(chosen.file) and target.suffix == ".md" and (facts is None or not facts.is_folder)
@@ -175,7 +187,7 @@ def plan_export(files: Files, topics: Sequence[Topic], target: Path, dialect: st
 
 
 def _present(files: Files, folder: Path, dialect: Dialect, names: Mapping[str, str]) -> dict[str, bytes]:
-    """What stands in the target of the files that the dialect looks at."""
+    """Read the target's files that the dialect inspects."""
     found: dict[str, bytes] = {}
     for place in dialect.looks_at:
         if place and not place.endswith("/"):
@@ -190,7 +202,10 @@ def _present(files: Files, folder: Path, dialect: Dialect, names: Mapping[str, s
 
 
 def _standing(files: Files, folder: Path, path: str) -> bytes | None:
-    """The bytes of a file of the target; None when it is not there. Raises InputError where it is a link, a folder or too large."""
+    """Return a target file's bytes; None when it does not exist.
+
+    Raises InputError where it is a link, a folder or too large.
+    """
     place = folder / path
     if files.resolve(place) != place:
         raise InputError(f"{place} leads elsewhere through a link; remove the link or name another folder")
@@ -203,7 +218,10 @@ def _standing(files: Files, folder: Path, path: str) -> bytes | None:
 
 
 def write_export(files: Files, plan: ExportPlan, *, force: bool = False) -> None:
-    """Write the files of an export, each in one step. Raises WriteConflict when one is there with other bytes, unless forced; StoreError."""
+    """Write an export's files, each atomically.
+
+    Raises WriteConflict when one exists with other bytes, unless forced; StoreError.
+    """
     if plan.before and not force:
         named = ", ".join(sorted(plan.before)[:3])
         more = f" and {len(plan.before) - 3} more" if len(plan.before) > 3 else ""

@@ -1,1 +1,3 @@
-"""Extraction of memories while a session runs: at once from what the person said, and by a fork at the end of a turn."""
+"""Extraction of memories while a session runs: at once from what the user said, and by a fork at
+the end of a turn.
+"""

@@ -1,6 +1,8 @@
-"""Memories of one session: at once what the person said outright, and at the end of a turn what a fork finds (AM-5, AM-8, AM-9).
+"""Memory extraction of one session: explicit statements at once, a fork's findings at the end of a
+turn (AM-5, AM-8, AM-9).
 
-The fork works on files in memory. What it leaves there passes the gate before anything is written, all of it as one change of the history.
+The fork works on files in memory. Its results pass the gate before anything is written, all of them
+as one change of the history.
 """
 
 from __future__ import annotations
@@ -37,14 +39,18 @@ from memorist.store.overlay import OverlayFiles
 
 LABEL = "extraction"
 MESSAGES_KEPT = 5_000
-"""New messages that are held for a fork at most. A session that long without an end of turn is extracted from its newest part."""
+"""New messages held for a fork. A longer session without an end of turn is extracted from its
+newest part.
+"""
 
 OUTSIDE_KEPT = 500_000
-"""Characters of earlier tool results and the like that a later extraction is compared with: about what a window holds."""
+"""Characters of earlier outside texts that a later extraction is compared with: about one context
+window.
+"""
 
 
 class ExtractionMeans(Struct, frozen=True, kw_only=True):
-    """What extraction works with."""
+    """The dependencies of extraction."""
 
     session: str
     cursor: Path
@@ -55,13 +61,13 @@ class ExtractionMeans(Struct, frozen=True, kw_only=True):
     governor: Governor
     tell: Callable[[Event], None]
     record: Callable[[Receipt], None]
-    """Records a receipt and tells of it."""
+    """Records a receipt and emits its event."""
     ready: Callable[[], Awaitable[object]]
-    """Waits until the folder was looked at."""
+    """Waits until the memory folder has been scanned."""
 
 
 class Extraction:
-    """The memories of one session, as they come."""
+    """Extracts the memories of one session as its messages arrive."""
 
     def __init__(self, memory: AutoMemory, means: ExtractionMeans) -> None:
         self._memory = memory
@@ -69,11 +75,13 @@ class Extraction:
         self._new: list[Message] = []
         self._asked: list[Said] = []
         self._late: list[tuple[Said, Message]] = []
-        """What is to be done as soon as the folder was looked at."""
+        """Statements to be applied once the folder has been scanned."""
         self._read: dict[str, tuple[str, Topic]] = {}
-        """Memories that were read to find what a wish means, with the mark by which they are known to be unchanged."""
+        """Topics by path, each with the mark by which an unchanged file is recognised."""
         self._outside: tuple[str, ...] = ()
-        """What came from elsewhere in messages that were looked at: the fork still sees it, and may obey it late."""
+        """Outside texts of messages already examined: a later fork still sees them and may obey
+        them.
+        """
         self._cursor = self._load()
         self._lane = Lane(means.clock, failed=self._broken)
         self._texts = Texts(load("auto_memory/extract"), load("auto_memory/asked"))
@@ -90,7 +98,11 @@ class Extraction:
             return Cursor()
 
     def took(self, message: Message, *, again: bool = False, later: bool = False) -> Written | None:
-        """Follow one message. What the person says outright is done at once, or `later`, by `outright`. `again` is for one that a former process saw."""
+        """Follow one message.
+
+        Explicit statements are applied at once, or, when `deferred`, by the next
+        `apply_statements`. `replayed` marks a message that an earlier process already saw.
+        """
         self._new.append(message)
         if len(self._new) > MESSAGES_KEPT:
             del self._new[: MESSAGES_KEPT // 10]
@@ -107,11 +119,14 @@ class Extraction:
 
     @property
     def waits(self) -> bool:
-        """Whether something that was said outright is still to be done."""
+        """Whether statements are waiting to be applied."""
         return bool(self._late)
 
     def outright(self) -> Written | None:
-        """Remember and forget now, without a model, what was said outright and not done yet. A disk that refuses is told and stops nothing."""
+        """Apply the statements not applied yet, without a model.
+
+        A failing disk is reported and stops nothing.
+        """
         written = None
         wishes, self._late = self._late, []
         for wish, message in wishes:
@@ -132,12 +147,12 @@ class Extraction:
             case Dropped(changes=changes, sure=True):
                 return self._memory.write(changes, why, all_typed(self._means.session, message), tell=self._means.tell)
             case Dropped(changes=changes):
-                return self._memory.ask(changes, why, "the person asked to forget something that may be this", tell=self._means.tell)
+                return self._memory.ask(changes, why, "the user asked to forget something that may be this", tell=self._means.tell)
             case _:
                 return None
 
     def _topics(self) -> list[Topic]:
-        """Every memory. Each is read once, and again when it changed."""
+        """Return every memory; each is read once, and again when it changed."""
         known, self._read = self._read, {}
         for path, mark in self._memory.folder.marks().items():
             with contextlib.suppress(InputError):
@@ -145,13 +160,15 @@ class Extraction:
         return [topic for _, topic in self._read.values()]
 
     def turn_ended(self, parent: ParentCall | None) -> None:
-        """The reply had no tool calls: have a fork look at what is new, in the background; not awaited."""
+        """Start an extraction in the background after a reply without tool calls; does not wait for
+        it.
+        """
         if self._due():
-            last = self._new[-1].id  # what comes while it waits is not in this parent's request
+            last = self._new[-1].id  # later messages are not in this parent's request
             self._lane.offer(lambda: self._extract(parent, last, asked=False), dropped=self._dropped)
 
     async def extract(self, parent: ParentCall | None) -> None:
-        """The same, and wait for it."""
+        """Extract now and wait for it."""
         if self._due():
             await self._extract(parent, self._new[-1].id, asked=True)
 
@@ -166,9 +183,9 @@ class Extraction:
         return self._cursor.turns >= settings.every_turns
 
     def _advance(self, seen: Sequence[Message]) -> None:
-        """These messages have been looked at."""
+        """Mark these messages as examined."""
         self._cursor = Cursor(message=seen[-1].id)
-        with contextlib.suppress(StoreError):  # looked at once more by the next process, nothing else
+        with contextlib.suppress(StoreError):  # at worst the next process examines them again
             self._means.files.write(self._means.cursor, msgspec.json.encode(self._cursor))
         known = {message.id for message in seen}
         self._outside = newest_of((*self._outside, *evidence("", seen).outside))
@@ -176,7 +193,7 @@ class Extraction:
         self._asked = [wish for wish in self._asked if wish.message not in known]
 
     def _upto(self, last: str) -> tuple[Message, ...]:
-        """The new messages up to that one; none when they have been looked at meanwhile."""
+        """Return the new messages up to `last`; none when they were examined meanwhile."""
         end = next((index for index in range(len(self._new) - 1, -1, -1) if self._new[index].id == last), -1)
         return tuple(self._new[: end + 1])
 
@@ -190,7 +207,7 @@ class Extraction:
         means, spec = self._means, replace(self._spec(model, parent, messages), asked=asked)
         receipt = await run_on_copy(spec, model=model, files=overlay, clock=means.clock, governor=means.governor, record=means.record)
         if receipt.outcome is Outcome.BLOCKED:
-            return  # the cursor stays: the next run sees these messages
+            return  # the cursor stays, so the next run sees these messages
         if receipt.outcome not in (Outcome.CHANGED, Outcome.UNCHANGED):
             self._means.record(untaken(receipt))
             self._means.tell(ExtractionFailed(receipt.said, receipt.outcome.value))
@@ -250,17 +267,17 @@ class Extraction:
             self._means.record(unrun_receipt(LABEL, "a turn ended", model=model.name, now=self._means.clock.now(), outcome=outcome))
 
     def _broken(self, error: BaseException) -> None:
-        """Extraction raised an error in the background: the host goes on, and the event says why."""
+        """Report an error of a background extraction; the host goes on."""
         with contextlib.suppress(StoreError):
             self._means.tell(ExtractionFailed(str(error), Outcome.FAILED.value))
 
     async def drain(self) -> None:
-        """Wait for what runs, at most as long as the settings say; what still runs then is cancelled."""
+        """Wait for a running extraction, up to the configured time; then cancel it."""
         await self._lane.drain(self._memory.settings.drain_seconds)
 
 
 def newest_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """The newest texts, as many as are held for later comparisons (`OUTSIDE_KEPT`)."""
+    """Select the newest texts that fit into `MAX_OUTSIDE_CHARS`, for later comparisons."""
     kept, size = [], 0
     for text in reversed(texts):
         size += len(text)
@@ -271,7 +288,7 @@ def newest_of(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _honest(receipt: Receipt, written: Written) -> Receipt:
-    """The receipt by what was really written: the fork's own files are those that passed the gate (FK-8)."""
+    """Correct the receipt to what was really written: files that passed the gate (FK-8)."""
     files = tuple(file for file in receipt.files if any(file.path.endswith("/" + path) for path in written.paths))
     said = [receipt.said]
     if written.waiting:

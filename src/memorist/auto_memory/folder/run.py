@@ -1,4 +1,8 @@
-"""The memory folder on disk. Every change goes through `apply`: compared before it is written, indexed, and recorded in the history (AM-10, SF-4)."""
+"""The memory folder on disk.
+
+Every change goes through `apply_changes`: checked, written, indexed, and recorded in the history
+(AM-10, SF-4).
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,13 @@ from memorist.store.files import discard, exchange, present
 from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
-_MADE = ("recall.sqlite", "history.damaged")  # how the names begin of what is made from the files, beside the history
+# Name prefixes of derived files beside the history.
+_MADE = ("recall.sqlite", "history.damaged")
 
 
 class MemoryFolder(ScannedFolder):
-    """One project's memory folder. Nothing is made on disk before the first memory is written."""
+    """One project's memory folder. Nothing is created on disk before the first memory is written.
+    """
 
     def __init__(
         self,
@@ -40,10 +46,13 @@ class MemoryFolder(ScannedFolder):
     ) -> None:
         super().__init__(where, files=files, clock=clock, settings=settings, used=used)
         self._owner = owner
-        """Asked before the first write: raises InputError where the memory is another project's."""
+        """Called before the first write: raises InputError where the memory belongs to another
+        project.
+        """
 
     def read(self, path: str) -> Topic:
-        """One memory. Raises InputError when the folder has none of that path, or it is too large."""
+        """Read one memory. Raises InputError when there is none at this path, or it is too large.
+        """
         problem = bad_path(path)
         if problem:
             raise InputError(f"{path!r} names no memory. {problem}")
@@ -55,7 +64,7 @@ class MemoryFolder(ScannedFolder):
         return parse(path, present(self._files, self.where.folder / path) or b"")
 
     def shared(self) -> tuple[Shared, ...]:
-        """The team's memories; looks for none where there is no folder for them. Raises StoreError."""
+        """Read the team's memories; none where there is no team folder. Raises StoreError."""
         if self._files.facts(self.where.folder / TEAM) is None:
             return ()
         paths = (head.path for head in self.heads() if is_shared(head.path) and head.size <= MAX_FILE)
@@ -66,10 +75,12 @@ class MemoryFolder(ScannedFolder):
         return self._files.resolve(self.where.folder / path) == real / path
 
     def apply(self, changes: Sequence[Change], why: Why, *, undoes: str = "") -> str:
-        """Write the changes, bring the index up to date, and record all of it as one change of the history; gives its id, empty when nothing changed.
+        """Write the changes, update the index, and record everything as one change of the history.
 
-        Raises WriteConflict when a file is not as its change says it was, InputError for a path that cannot be a memory's, StoreError when the disk
-        refuses; then nothing was written, or what was written is recorded by the next scan with the same reason.
+        Returns the change's id, empty when nothing changed. Raises WriteConflict when a file is not
+        as its change expects, InputError for a path that cannot be a memory's, StoreError when the
+        disk fails. Then either nothing was written, or the next scan records what was written with
+        the same reason.
         """
         if self._owner is not None and any(change.before != change.after for change in changes):
             self._owner()
@@ -83,6 +94,8 @@ class MemoryFolder(ScannedFolder):
                 return ""
             self._check(real)
             after = {change.path: "" if change.after is None else blob_id(change.after) for change in real}
+            # Order matters: the pending file lets the next scan give the reason for whatever was
+            # written when the process is killed before the history has the change.
             self._files.write(self.where.pending, msgspec.json.encode(Pending(why=why, after=after, undoes=undoes)))
             for change in real:
                 exchange(self._files, self.where.folder / change.path, change.before, change.after)
@@ -94,7 +107,7 @@ class MemoryFolder(ScannedFolder):
             return id
 
     def _check(self, changes: Sequence[Change]) -> None:
-        """Every path and every present content, before the first is written."""
+        """Check every path and every current content before the first write."""
         taken = frozenset(path for path in self._known().files if path != INDEX_NAME)
         for change in changes:
             problem = bad_path(change.path, taken)
@@ -108,10 +121,13 @@ class MemoryFolder(ScannedFolder):
                 raise WriteConflict(f"{change.path} changed since it was read; read it again and repeat the change.")
 
     def purge(self, paths: Sequence[str]) -> int:
-        """Leave no copy of these files: not in the folder, the index, the history, nor in what was derived. Gives the number of changes that held them.
+        """Remove every copy of these files: folder, index, history and derived files.
 
-        The history is written anew beside the old one, which others may go on writing to; under the lock only what they wrote meanwhile is added.
+        Returns the number of changes that contained them. The history is rewritten beside the old
+        one, which other processes may go on writing to; only what they added meanwhile is copied
+        under the lock.
         """
+        # Lock order: the purge lock outside, the folder's lock inside.
         with held(self.where.purging):
             with self._turn():
                 rewrite = Rewrite(self.history, paths, derived=(INDEX_NAME, TEAM_INDEX))
@@ -121,7 +137,7 @@ class MemoryFolder(ScannedFolder):
                     discard(self._files, self.where.folder / path)
                 rewrite.catch_up()
                 rewrite.put_in_place()
-                # What was moved aside as damaged may hold them too.
+                # A history moved aside as damaged may contain them too.
                 made = [
                     path for path in self._files.walk(self.where.state) if path.relative_to(self.where.state).parts[0].startswith(_MADE)
                 ]

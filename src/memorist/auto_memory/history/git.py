@@ -1,4 +1,4 @@
-"""What the history uses of the library that reads and writes Git's files. The library is loaded when something is asked of the first history."""
+"""The parts of the Git library (dulwich) that the history uses, imported on first use."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ else:
 __all__ = ["BRANCH", "KINDS", "errors", "file", "object_name", "object_store", "objects", "pack", "patch", "repo"]
 
 KINDS = {"commit": 1, "tree": 2, "blob": 3}
-"""Git's numbers of what it keeps: a change, a list of files, a file."""
+"""Git's numbers of its object types: a change, a list of files, a file."""
 BRANCH = cast("Ref", b"refs/heads/main")
 
 
 def object_name(text: bytes) -> ObjectID:
-    """The id of an object, as the library's type of its own."""
+    """Cast an object's id to the library's own type."""
     return cast("ObjectID", text)

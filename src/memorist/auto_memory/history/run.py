@@ -1,6 +1,8 @@
-"""The history of a memory folder: every state of its files, who changed what and why, in a bare Git repository beside it (AM-10).
+"""History of a memory folder: every state of its files, who changed what and why, in a bare Git
+repository beside it (AM-10).
 
-It stands outside the folder, so that agents who search the folder do not meet it and no fork can change it. `git --git-dir=…/history log` reads it too.
+It stands outside the folder, so that agents searching the folder do not find it and no fork can
+change it. `git --git-dir=…/history log` can read it.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ if TYPE_CHECKING:
     from dulwich.repo import Repo
 
 _LOCKS = 10
-"""Locks in the history that one change may find left by killed writers; a kill leaves one."""
+"""Stale Git locks that one change removes; a killed writer leaves one."""
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What the Git library raises for files that a power cut left empty or half-written, or that are gone."""
+    """Return the errors that the Git library raises for truncated, empty or missing files."""
     theirs = (errors.ChecksumMismatch, errors.FileFormatException, errors.NotTreeError)
     return (AssertionError, KeyError, ValueError, zlib.error, *theirs)
 
@@ -48,32 +50,35 @@ class Recorded(Struct, frozen=True, kw_only=True):
     """Seconds since the epoch, UTC."""
     why: Why
     undoes: str
-    """Id of the change that it took back; empty for none."""
+    """Id of the change that it undid; empty for none."""
     paths: tuple[str, ...]
-    """The files that it changed, sorted."""
+    """The changed files, sorted."""
 
 
 def blob_id(data: bytes) -> str:
-    """The name under which the history keeps these bytes."""
+    """Compute the id under which the history stores these bytes."""
     return object_id(KINDS["blob"], data).decode()
 
 
 class History:
-    """The history kept at one path. Callers hold the folder's lock while they write. Every method raises StoreError when the disk refuses.
+    """The history at one path. Callers hold the folder's lock while they write.
 
-    Reading makes nothing: who looks while another process puts a new history in the old one's place sees none for that moment.
+    Every method raises StoreError when the disk fails. Reading creates nothing: a reader that meets
+    the moment of a replacement sees no history.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._repository: Repo | None = None
         self._let_go: Callable[[], object] = int
-        """Closes its files: also where nobody did when the process ends, since Git's library complains of them then."""
+        """Closes the repository's files, also at interpreter exit, where the Git library would
+        complain.
+        """
         self._newest: tuple[ObjectID, dict[str, str]] | None = None
-        """Files of the change that was looked at or recorded last."""
+        """Files of the change that was read or recorded last."""
 
     def _found(self) -> Repo | None:
-        """The repository; None where there is none."""
+        """Open the repository; None where there is none."""
         if self._repository is None:
             try:
                 self._hold(repo.Repo(str(self.path)))
@@ -91,7 +96,11 @@ class History:
         return repository
 
     def _made(self) -> Repo:
-        """The repository, built aside where there is none and put in place whole, so that a kill leaves no half of one."""
+        """Open the repository, or create it.
+
+        A new one is built aside and renamed into place, so that a kill leaves no partial
+        repository.
+        """
         found = self._found()
         if found is not None:
             return found
@@ -100,14 +109,16 @@ class History:
             shutil.rmtree(new, ignore_errors=True)
             make_folders(new)
             repo.Repo.init_bare(str(new)).close()
-            if self.path.exists():  # no repository: what is in it may still be of use to a person
+            if self.path.exists():  # not a repository; keep its content for the user
                 move_aside(self.path)
             new.rename(self.path)
             return self._hold(repo.Repo(str(self.path)))
 
     @contextlib.contextmanager
     def refusals(self, doing: str) -> Iterator[None]:
-        """Turn what the system or a damaged file does into StoreError; `doing` is the verb."""
+        """Translate errors of the system or of damaged files into StoreError; `verb` names the
+        operation.
+        """
         try:
             yield
         except OSError as error:
@@ -119,14 +130,16 @@ class History:
         return StoreError(f"the history at {self.path} is damaged ({error}); the next change of memory moves it aside and begins a new one")
 
     def close(self) -> None:
-        """Let go of its files."""
+        """Close its files."""
         self._newest = None
         self._repository = None
         self._let_go()
 
     def settle(self) -> bool:
-        """With the lock held, before anything is written: finish a rewriting that was killed, and move a damaged history aside (`history.damaged`); true
-        when that was done.
+        """Repair before a write, with the lock held.
+
+        Finishes an interrupted rewrite, and moves a damaged history aside (`history.damaged`);
+        returns True when it did the latter.
         """
         settle_folder(self.path)
         try:
@@ -152,7 +165,7 @@ class History:
         return found
 
     def files(self, change: str = "") -> dict[str, str]:
-        """Path to blob id of every file, as of a change or of the newest one."""
+        """Return path to blob id of every file, as of a change or the newest one."""
         commit = self._commit(change) if change else self._head()
         repository = self._found()
         if commit is None or repository is None:
@@ -164,12 +177,15 @@ class History:
         return dict(self._newest[1])
 
     def record(self, changes: Mapping[str, bytes | None], why: Why, at: float, *, undoes: str = "") -> str:
-        """Add a change: new bytes by path, None for a file that is gone. Gives its id; empty when nothing differs from the newest state."""
+        """Record a change: new bytes by path, None for a deleted file.
+
+        Returns its id; empty when nothing differs from the newest state.
+        """
         for _ in range(_LOCKS):
             try:
                 return self._recorded(changes, why, at, undoes)
             except file.FileLocked as locked:
-                # The folder's lock is ours: whoever made this one was killed.
+                # We hold the folder's lock, so the process that made this one was killed.
                 with self.refusals("write"):
                     Path(os.fsdecode(locked.lockfilename)).unlink(missing_ok=True)
         raise StoreError(f"other programs keep files of the history at {self.path} locked; end them, then try again")
@@ -201,36 +217,36 @@ class History:
         return commit.id.decode()
 
     def raw(self, id: ObjectID) -> bytes:
-        """The bytes of a file or of a list of files, by its id. Raises KeyError where there is none."""
+        """Return the raw bytes of a blob or tree by its id. Raises KeyError where there is none."""
         return self._made().object_store.get_raw(id)[1]
 
     def walk(self) -> Iterator[Commit]:
-        """The changes, newest first."""
+        """Yield the commits, newest first."""
         commit = self._head()
         while commit is not None:
             yield commit
             commit = self._commit(commit.parents[0].decode()) if commit.parents else None
 
     def each(self, path: str = "") -> Iterator[Recorded]:
-        """The changes, newest first, one by one; of one file where a path is given."""
+        """Yield the changes, newest first; only those of one file where a path is given."""
         for commit in self.walk():
             recorded = self.recorded(commit)
             if not path or path in recorded.paths:
                 yield recorded
 
     def log(self, path: str = "", limit: int | None = None) -> list[Recorded]:
-        """The same as a list, at most so many."""
+        """List the changes as `iter_changes` does, at most `limit`."""
         return list(islice(self.each(path), limit))
 
     def recorded(self, commit: Commit) -> Recorded:
-        """What one of them tells."""
+        """Read the change that a commit records."""
         text = commit.message.decode("utf-8", "replace")
         why, undoes = read_commit_text(text)
         paths = named_paths(text) or self._compared(commit)
         return Recorded(id=commit.id.decode(), at=float(commit.commit_time), why=why, undoes=undoes, paths=paths)
 
     def _compared(self, commit: Commit) -> tuple[str, ...]:
-        """The files that differ from the change before; looks at all of them."""
+        """Compare all files with the parent commit's."""
         after = self.files(commit.id.decode())
         before = self.files(commit.parents[0].decode()) if commit.parents else {}
         return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
@@ -251,18 +267,21 @@ class History:
         return found
 
     def find(self, start: str) -> str:
-        """The whole id of the change whose id begins so. Raises InputError when there is none or more than one."""
+        """Return the full id of the change with this prefix.
+
+        Raises InputError when there is none or more than one.
+        """
         found = [commit.id.decode() for commit in self.walk() if start and commit.id.decode().startswith(start)]
         if len(found) != 1:
             raise InputError(f"{len(found)} changes of the history begin with {start!r}; `memorist memory log` lists them")
         return found[0]
 
     def change(self, start: str) -> Recorded:
-        """The change whose id begins so. Raises as `find`."""
+        """Return the change whose id has this prefix. Raises as `find_change_id`."""
         return self.recorded(self._commit(self.find(start)))
 
     def data(self, path: str, change: str) -> bytes | None:
-        """A file's bytes as of a change; None where it was not there."""
+        """Return a file's bytes as of a change; None where it did not exist."""
         commit, repository = self._commit(change), self._made()
         with self.refusals("read"):
             try:
@@ -279,12 +298,12 @@ class History:
         return found.data
 
     def before(self, change: str) -> str:
-        """Id of the change before; empty for the first."""
+        """Return the id of the preceding change; empty for the first."""
         commit = self._commit(change)
         return commit.parents[0].decode() if commit.parents else ""
 
     def diff(self, change: str, since: str | None = None) -> str:
-        """What a change did, as a unified diff; against the one before where `since` names none."""
+        """Render a change as a unified diff, against its parent or against `since`."""
         commit = self._commit(change)
         base = self._commit(since).tree if since else (self._commit(commit.parents[0].decode()).tree if commit.parents else None)
         out = io.BytesIO()

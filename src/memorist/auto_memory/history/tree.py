@@ -1,6 +1,7 @@
-"""The files of one state in the history, read and written as Git keeps them: a list of names and ids for each folder.
+"""Read and write Git tree and commit objects directly.
 
-The library's own ways make an object of every entry; of 2,000 files at each of 2,000 changes that is all the time there is.
+The library's own functions create an object per entry; with 2,000 files at each of 2,000 changes
+that dominates the run time.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from dulwich.objects import Blob, Commit, ObjectID
 
 MANY = 100
-"""Files of one change from which on they are written as one pack: a file of its own for each takes several times as long."""
+"""Files per change from which they are written as one pack: single object files take several times
+as long.
+"""
 ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
-"""Mode, name and id, of one entry after another."""
+"""Mode, name and id of consecutive entries."""
 FOLDER = b"40000"
 """The mode of a folder; all else are files."""
 _FILE = b"100644"
@@ -30,12 +33,13 @@ _NAMES = {number: name.encode() for name, number in KINDS.items()}
 
 
 def object_id(kind: int, data: bytes) -> ObjectID:
-    """The id that Git gives to a file, a list of files or a change with these bytes."""
+    """Compute the id that Git gives to an object of this type and content."""
     return object_name(hashlib.sha1(b"%s %d\0" % (_NAMES[kind], len(data)) + data, usedforsecurity=False).hexdigest().encode())
 
 
 def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
-    """Path to blob id of every file below a tree. Raises KeyError where a part of it is missing."""
+    """Return path to blob id of every file below a tree. Raises KeyError where a part is missing.
+    """
     return {path.decode("utf-8", "surrogateescape"): sha.hex() for path, sha in _entries(store, tree, b"")}
 
 
@@ -57,7 +61,7 @@ def keep_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
 
 
 def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:
-    """The reverse of `read_tree`; gives the id of the tree."""
+    """Write a tree from path to blob id, the reverse of `read_tree`; returns its id."""
     return _written(store, {path.encode("utf-8", "surrogateescape"): bytes.fromhex(sha) for path, sha in files.items()})
 
 
@@ -79,7 +83,7 @@ def _written(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
 
 
 def commit_of(tree: ObjectID, parent: ObjectID | None, text: str, at: float) -> Commit:
-    """A change as Git keeps it; `at` in seconds since the epoch, UTC."""
+    """Build a commit; `timestamp` is in seconds since the epoch, UTC."""
     commit = objects.Commit()
     commit.tree = tree
     commit.parents = [parent] if parent else []

@@ -1,4 +1,6 @@
-"""The inbox: changes that wait for the person, one file each, beside the memory folder so that no agent reads them as memory (AM-10)."""
+"""The inbox: changes waiting for the user, one file each, beside the memory folder so that no agent
+reads them as memory (AM-10).
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
 KEPT = 500
-"""Proposals that wait at most; beyond them the oldest go. A flood of junk must not fill the disk, and nobody reads 500."""
+"""Waiting proposals at most; beyond them the oldest are removed. A flood must not fill the disk,
+and nobody reads 500.
+"""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A change that waits. `before` and `after` are the file's text, None where it is not there."""
+    """A waiting change. `before` and `after` are the file's text, None where it does not exist."""
 
     id: str
     at: float
@@ -35,10 +39,12 @@ class Proposal(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     why: Why
     made_from: str = ""
-    """The history's name for the bytes that the change was made from: they need not be text. Empty where it is not there."""
+    """Blob id of the bytes that the change was made from, since they need not be text; empty where
+    there were none.
+    """
 
     def change(self, present: bytes | None) -> Change:
-        """The change as it would be written over the file that is there now."""
+        """Return the change as it would be written over the file's present bytes."""
         same = present is not None and blob_id(present) == self.made_from
         before = present if same else None if self.before is None else self.before.encode("utf-8", "surrogateescape")
         return Change(path=self.path, before=before, after=None if self.after is None else self.after.encode("utf-8", "surrogateescape"))
@@ -49,7 +55,7 @@ def _text(data: bytes | None) -> str | None:
 
 
 def proposal(change: Change, *, trust: Trust, reasons: Sequence[str], why: Why, at: float) -> Proposal:
-    """A proposal; the same change proposed again has the same id, so that it waits only once."""
+    """Create a proposal. The same change has the same id, so that it waits only once."""
     body = b"\0".join((change.path.encode("utf-8", "replace"), b"-" if change.after is None else b"+" + _without_dates(change.after)))
     id = hashlib.sha256(body).hexdigest()[:8]
     return Proposal(
@@ -66,13 +72,17 @@ def proposal(change: Change, *, trust: Trust, reasons: Sequence[str], why: Why, 
 
 
 def _without_dates(data: bytes) -> bytes:
-    """The text without what differs at every attempt: times, session and message ids stand in our key's lines."""
+    """Drop lines that differ at every attempt: times, session and message ids under memorist's key.
+    """
     kept = [line for line in data.splitlines() if not line.strip().startswith((b"created:", b"verified:", b"session:", b"- "))]
     return b"\n".join(kept)
 
 
 def carried_out(change: Change, present: bytes | None) -> bool:
-    """Whether the file says already what the change wants it to: it was accepted before, and the process killed before the proposal left the inbox."""
+    """Whether the file already has the proposed content.
+
+    So it is when the process was killed after accepting, before the proposal was removed.
+    """
     if change.after is None or present is None:
         return change.after is present
     return parse(change.path, present).body == parse(change.path, change.after).body and change.before != present
@@ -86,7 +96,10 @@ class Inbox:
         self._files = files
 
     def add(self, given: Sequence[Proposal]) -> None:
-        """Keep proposals; one that waits already stays as it is. None of them makes another of them go, however many they are. Raises StoreError."""
+        """Add proposals; one that already waits stays as it is.
+
+        The limit never evicts a proposal of the same call. Raises StoreError.
+        """
         if not given:
             return
         with held(self._where.lock):
@@ -99,7 +112,7 @@ class Inbox:
                 self.drop(each)
 
     def waiting(self) -> list[Proposal]:
-        """All proposals, oldest first. A file that is no proposal is passed over."""
+        """Return all proposals, oldest first; unreadable files are skipped."""
         found = []
         try:
             paths = self._files.walk(self._where.inbox)
@@ -113,42 +126,45 @@ class Inbox:
         return sorted(found, key=lambda each: (each.at, each.id))
 
     def find(self, start: str) -> Proposal:
-        """The proposal whose id begins so. Raises InputError when there is none or more than one."""
+        """Return the proposal whose id has this prefix.
+
+        Raises InputError for none or more than one.
+        """
         found = [each for each in self.waiting() if start and each.id.startswith(start)]
         if len(found) != 1:
             raise InputError(f"{len(found)} proposals begin with {start!r}; `memorist memory inbox` lists them")
         return found[0]
 
     def drop(self, given: Proposal) -> None:
-        """Take a proposal out."""
+        """Remove a proposal."""
         discard(self._files, self._where.inbox / f"{given.id}.json")
 
 
 SEALS = 5_000
-"""Accepted memories that are remembered; the newest."""
+"""Content seals that are kept, the newest."""
 
 
 class Seals:
-    """The memories that the person accepted, by what stands in them: they need no second look."""
+    """Content seals of the memories that the user accepted: they need no second review."""
 
     def __init__(self, where: MemoryLayout, files: Files) -> None:
         self._path = where.reviewed
         self._files = files
 
     def all(self) -> tuple[str, ...]:
-        """Every seal, oldest first; none where the file is torn."""
+        """Return every seal, oldest first; none where the file is damaged."""
         try:
             return msgspec.json.decode(self._files.read(self._path), type=tuple[str, ...])
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 
     def keep(self, seal: str) -> None:
-        """Remember one. Raises StoreError."""
+        """Add a seal. Raises StoreError."""
         known = [each for each in self.all() if each != seal][-SEALS + 1 :]
         self._files.write(self._path, msgspec.json.encode([*known, seal]))
 
     def drop(self, seals: set[str]) -> None:
-        """Leave nothing of these. Raises StoreError."""
+        """Remove these seals. Raises StoreError."""
         known = self.all()
         if seals.intersection(known):
             self._files.write(self._path, msgspec.json.encode([each for each in known if each not in seals]))

@@ -1,4 +1,4 @@
-"""The memory of a project, opened with the ledger of what was recalled from it."""
+"""Open a project's memory together with the usage ledger of recall."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def open_memory(
     settings: AutoMemorySettings,
     database: Callable[[], sqlite3.Connection],
 ) -> AutoMemory:
-    """The memory at `where`, which belongs to `project`; the database is asked for when uses are first counted."""
+    """Open the memory at `layout`, which belongs to `project`; the database is opened when usage is
+    first read.
+    """
 
     def used() -> dict[str, Uses]:
         return {path: Uses(total.used, total.last) for path, total in totals(database(), str(where.folder)).items()}

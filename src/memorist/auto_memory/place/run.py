@@ -1,4 +1,6 @@
-"""Finding a project's memory on disk: its repository's root, its folders, and the folder of a repository that moved."""
+"""Locate a project's memory on disk: its repository's root, its folders, and the folder of a
+repository that moved.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,23 @@ from memorist.store.files import make_folders, refusal
 from memorist.store.layout import Layout, MemoryLayout
 
 _SMALL = 4_096
-"""Bytes read of a `.git` file, a `commondir` or a `config`; real ones hold a line or two, a configuration a page."""
+"""Bytes read of a `.git` file, a `commondir` or a `config`; real ones hold a line or two, a
+configuration a page.
+"""
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """What is written down of a project beside its memory, so that it is known again when its folder has moved."""
+    """Which project a memory belongs to, stored beside it to recognise a repository that moved."""
 
     root: str
     identity: str = ""
-    """The addresses of its remotes, sorted, in one line; empty for a folder without any."""
+    """The URLs of its remotes, sorted, on one line; empty for a folder without any."""
 
 
 def project_root(folder: Path) -> Path:
-    """The root of the repository that the folder is part of, shared by its worktrees; the folder itself where it is in none."""
+    """Return the root of the folder's repository, shared by its worktrees; the folder itself where
+    there is none.
+    """
     start = Path(os.path.realpath(folder))
     for candidate in (start, *start.parents):
         git = candidate / ".git"
@@ -52,26 +58,35 @@ def _text(path: Path) -> str | None:
 
 
 def identity(root: Path) -> str:
-    """What stays the same when a repository is moved or cloned anew: the addresses of its remotes; empty when it has none."""
+    """Return what survives moving or cloning a repository: its remotes' URLs; empty when it has
+    none.
+    """
     text = _text(root / ".git" / "config") or ""
     found = {line.partition("=")[2].strip() for line in text.splitlines() if line.strip().startswith("url") and "=" in line}
     return " ".join(sorted(filter(None, (_without_user(url) for url in found))))
 
 
 def _without_user(url: str) -> str:
-    """The address without name and password, which do not belong into a file of ours."""
+    """Strip user name and password from a URL."""
     scheme, mark, rest = url.partition("://")
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]
 
 
 def memory_layout(layout: Layout, project: str, settings: AutoMemorySettings) -> MemoryLayout:
-    """Where the memory of a project is: the folder that is set, else the project's own below the home folder. Raises SettingsError."""
+    """Return where a project's memory is stored: the configured folder, else its own below the
+    home.
+
+    Raises SettingsError.
+    """
     own = chosen_folder(settings.directory)
     return layout.memory_at(own) if own is not None else layout.memory(str(project_root(Path(project))))
 
 
 def remember_project(files: Files, where: MemoryLayout, project: str) -> None:
-    """Write down which project the memory belongs to. Raises InputError when it is another one's: a fact is never written there (AM-4)."""
+    """Record which project the memory belongs to.
+
+    Raises InputError when it belongs to another one: a fact is never written there (AM-4).
+    """
     root = project_root(Path(project))
     known = read_project(files, where)
     now = Project(root=str(root), identity=identity(root))
@@ -82,7 +97,7 @@ def remember_project(files: Files, where: MemoryLayout, project: str) -> None:
 
 
 def read_project(files: Files, where: MemoryLayout) -> Project | None:
-    """Which project a memory belongs to; None when nothing says so."""
+    """Return the project that a memory belongs to; None when it is not recorded."""
     try:
         return msgspec.json.decode(files.read(where.project, limit=_SMALL * 4), type=Project)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -90,7 +105,9 @@ def read_project(files: Files, where: MemoryLayout) -> Project | None:
 
 
 def orphans(files: Files, layout: Layout, project: str) -> list[Project]:
-    """Memories whose project is no longer where it was and has the same remotes as this one: it may have moved."""
+    """Find memories whose project is gone from its place and has this one's remotes: it may have
+    moved.
+    """
     root = project_root(Path(project))
     mine = identity(root)
     found = []
@@ -102,21 +119,23 @@ def orphans(files: Files, layout: Layout, project: str) -> list[Project]:
 
 
 def rebind(files: Files, layout: Layout, old: str, project: str) -> MemoryLayout:
-    """Give the memory of a repository that was at `old` to the one that is at `project` now.
+    """Assign the memory of a repository that was at `old_root` to the one now at `project`.
 
-    Raises InputError when there is no such memory, when the old place still holds a repository, or when the new one has memories already.
+    Raises InputError when there is no such memory, when the old place still holds a repository, or
+    when the new one already has memories.
     """
     root = str(project_root(Path(project)))
     source, target = layout.memory(old), layout.memory(root)
     moved = read_project(files, target)
     if files.facts(source.folder) is None and moved is not None and moved.root == old:
-        return _given(files, target, root)  # an attempt before this one was killed when all was moved
+        return _given(files, target, root)  # an earlier attempt was killed after the move
     if files.facts(source.folder) is None:
         raise InputError(f"there is no memory of {old}; `memorist memory check` names what may belong here")
     if Path(old).exists() and old != root:
         raise InputError(f"{old} is still there, and its memory with it; use `memorist memory export` and `import` to copy memories")
     if files.facts(target.folder) is not None and files.walk(target.folder, limit=1):
         raise InputError(f"{root} has memories of its own; use `memorist memory export` and `import` to bring them together")
+    # The memories move last: until then a repeated call finds them at the old place.
     _move(source.state, target.state)
     _move(source.folder, target.folder)
     return _given(files, target, root)
@@ -140,7 +159,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _drop_empty(folder: Path) -> None:
-    """Remove a folder that holds nothing of worth: what our own opening of it made."""
+    """Remove a folder that contains nothing but files created by opening it."""
     if folder.is_dir():
         for path in sorted(folder.rglob("*"), reverse=True):
             if path.name in ("lock", "purge.lock", "project.json", "scan.json"):

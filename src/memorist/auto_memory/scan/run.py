@@ -1,6 +1,7 @@
-"""What is in a memory folder, and what has changed there: found by looking, judged, recorded in the history, shown in the index (AM-6, AM-10).
+"""Scan of a memory folder: changes are detected, judged, recorded in the history and shown in the
+index (AM-6, AM-10).
 
-What others change (an editor, an agent's own tools, another program) is recorded as theirs.
+Changes by other programs (an editor, an agent's own tools) are recorded as theirs.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
 STEP = 1_000
-"""Files taken at once where many are new: half a second under the lock, for which others wait ten."""
+"""Files scanned per batch where many are new: half a second under the lock, for which others wait
+up to ten.
+"""
 
 Used = Callable[[], Mapping[str, Uses]]
-"""Gives how often each memory was used, by path."""
+"""Returns each memory's usage, by path."""
 
 
 class ScannedFolder:
-    """A memory folder as it is read. Used from one thread; another thread takes one of its own, by `beside`, as another process would."""
+    """A memory folder as it is read. Used from one thread; another one needs `clone_for_thread`."""
 
     def __init__(
         self,
@@ -54,7 +57,7 @@ class ScannedFolder:
         self._judged: dict[str, Seen] = {}
         """Files that were read and judged before the lock was taken."""
         self._still: bool | None = None
-        """Within `still`: whether the folder was looked at."""
+        """Within `scan_once`: whether the folder was scanned. None outside of it."""
 
     @property
     def exists(self) -> bool:
@@ -63,24 +66,27 @@ class ScannedFolder:
         return facts is not None and (facts.is_folder or facts.is_link)
 
     def beside(self) -> Self:
-        """Another one of the same folder, for another thread: the two share what is on disk, and nothing else."""
+        """Open the same folder for another thread; the two share only what is on disk."""
         uses = self.uses()
         return type(self)(self.where, files=self._files, clock=self._clock, settings=self._settings, used=lambda: uses)
 
     def heads(self) -> list[Head]:
-        """What each memory says of itself, sorted by path; what others changed meanwhile is recorded first. Raises StoreError."""
+        """Return each memory's header, sorted by path.
+
+        Changes by other programs are recorded first. Raises StoreError.
+        """
         self.refresh()
         scan = self._scan or Scan()
         return [seen.head for _, seen in sorted(scan.files.items()) if seen.head is not None]
 
     def marks(self) -> dict[str, str]:
-        """By path of each memory, a mark that changes when the file does."""
+        """Return, by path, a mark that changes when the memory's file does."""
         self.refresh()
         files = self._known().files
         return {path: seen.blob or f"{seen.size}-{seen.modified_ns}" for path, seen in sorted(files.items()) if seen.head is not None}
 
     def refresh(self) -> Difference:
-        """Look for what changed. Costs a look at each file and the reading of those that changed."""
+        """Scan for changes: stats every file and reads those that changed."""
         if self._still:
             return Difference((), ())
         found = self.unseen()
@@ -95,7 +101,7 @@ class ScannedFolder:
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Within it the folder is looked at once, however often it is asked."""
+        """Scan the folder only once within this context, however often it is queried."""
         self._still = False
         try:
             yield
@@ -103,12 +109,14 @@ class ScannedFolder:
             self._still = None
 
     def unseen(self) -> Difference:
-        """What the last scan has not seen."""
+        """Compare the folder with the last scan."""
         return difference(self._known().files, self.present())
 
     def refresh_in_steps(self, stopping: Callable[[], bool]) -> bool:
-        """The same as `refresh` where many files are new: judged before the lock is taken, which is held for `STEP` of them at a time. False where it was
-        stopped; what was taken by then stands.
+        """Do the same as `refresh` for many new files, in batches.
+
+        Files are judged before the lock is taken, which is held for `SCAN_BATCH` of them at a time.
+        Returns False when stopped; finished batches stand.
         """
         while found := self.unseen():
             own = self._own(self._known())
@@ -130,10 +138,10 @@ class ScannedFolder:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Hold the folder's lock; what another process did meanwhile is seen, and what a killed one left is put right."""
+        """Hold the folder's lock; reload the scan and repair what a killed process left."""
         with held(self.where.lock):
             if self.history.settle():
-                discard(self._files, self.where.scan)  # a new history wants every file
+                discard(self._files, self.where.scan)  # a new history needs every file
             self._scan = None
             done = False
             try:
@@ -141,14 +149,14 @@ class ScannedFolder:
                 done = True
             finally:
                 if not done:
-                    self._scan = None  # it may be ahead of what was recorded; the next look reads what the disk has
+                    self._scan = None  # may be ahead of what was recorded: reload from disk
 
     def foreign(self, path: str) -> bool:
-        """Whether its claim of origin is not believed; see `Seen.foreign`."""
+        """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
         return self._known().files.get(path, NOTHING).foreign
 
     def present(self) -> list[tuple[str, FileFacts]]:
-        """Path and facts of everything in the folder, hidden files left out."""
+        """Return path and facts of everything in the folder except hidden files."""
         try:
             return list(self._files.scan(self.where.folder))
         except FileNotFoundError:
@@ -167,8 +175,9 @@ class ScannedFolder:
         return found if (found.lines, found.rules) == (self._settings.scan_lines, RULES) else Scan(self._settings.scan_lines)
 
     def _take(self, known: Scan, found: Difference, rest: Collection[str] = ()) -> None:
-        """Read what changed, record it in the history, and bring the index up to date. The lock is held. `rest` are files that a later step reads; the
-        index is left as it is until the last step.
+        """Read what changed, record it in the history, and update the index. Requires the lock.
+
+        `rest` are files left to a later batch; the index is updated with the last batch only.
         """
         files = dict(known.files)
         for path in found.gone:
@@ -184,16 +193,20 @@ class ScannedFolder:
             files.pop(path, None)
             if read is not None:
                 files[path], data[path] = read
+        # The history first, then the scan file: after a kill in between, the next scan sees the same
+        # difference again and finds nothing new to record.
         self._scan = Scan(known.lines, files=files, whole=not rest)
         self._record(data, rest)
         self._files.write(self.where.scan, msgspec.json.encode(self._known()))
 
     def _own(self, known: Scan, *passing: str) -> frozenset[str]:
-        """Paths whose claim of origin is believed; where the scan has not seen all, by the history too."""
+        """Return the paths whose claim of origin is believed; after a partial scan, the history is
+        used too.
+        """
         return ours(known, *passing, *(() if known.files and known.whole else self._logged()))
 
     def _logged(self) -> list[str]:
-        """Paths of files that passed the gate at least once, by the history."""
+        """Return, from the history, the paths that passed the gate at least once."""
         return [path for recorded in self.history.log() if recorded.why.actor != "other" for path in recorded.paths]
 
     def _read_seen(self, path: str, *, foreign: bool = False) -> tuple[Seen, bytes] | None:
@@ -213,7 +226,11 @@ class ScannedFolder:
         return seen(path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign), data
 
     def _record(self, data: Mapping[str, bytes], rest: Collection[str]) -> None:
-        """Put what differs from the history's newest state into it, with the reason of a change that was under way, or as somebody else's."""
+        """Record what differs from the history's newest state.
+
+        The reason is that of the pending change where one explains it, else a change by another
+        program.
+        """
         scan = self._known()
         known = self.history.files()
         blobs = {path: seen.blob for path, seen in scan.files.items() if seen.blob}
@@ -240,7 +257,7 @@ class ScannedFolder:
             return None
 
     def _reindexed_if_writable(self) -> dict[str, bytes]:
-        """The same for a look: a folder that may only be read is read all the same, and its index is made where it is shown."""
+        """Rebuild the indexes; in a read-only folder they are built only where they are shown."""
         try:
             return self._reindexed()
         except StoreError as error:
@@ -249,7 +266,7 @@ class ScannedFolder:
             raise
 
     def _reindexed(self) -> dict[str, bytes]:
-        """Make the indexes anew where the files call for it; gives their bytes for the history, nothing when they stay."""
+        """Rebuild the indexes that changed; returns their bytes for the history."""
         made: dict[str, bytes] = {}
         for below in ("", TEAM) if self._shares() else ("",):
             present = self.index_text(below)
@@ -261,12 +278,15 @@ class ScannedFolder:
         return made
 
     def _shares(self) -> bool:
-        """Whether there is a folder of the team; a link in its place is none."""
+        """Whether there is a team folder; a link in its place is not one."""
         facts = self._files.facts(self.where.folder / TEAM)
         return facts is not None and facts.is_folder
 
     def index(self, present: str | None = None, below: str = "") -> Index:
-        """The index as it is to be, with its load report: how many lines and bytes, and what does not fit. `below` is `team/` for the team's."""
+        """Build the index, with its report of lines, bytes and what does not fit.
+
+        `prefix` is `team/` for the team's index.
+        """
         scan = self._known()
         heads = own_heads((seen.head for seen in scan.files.values() if seen.head is not None), below)
         limits = IndexLimits(lines=self._settings.index_lines, size=self._settings.index_bytes, line=self._settings.index_line)
@@ -275,18 +295,19 @@ class ScannedFolder:
         return build(heads, text, uses=uses, now=self._clock.now(), limits=limits)
 
     def uses(self) -> Mapping[str, Uses]:
-        """How often each memory was used; without the database nobody knows, and the index is made all the same."""
+        """Return each memory's usage; empty when the database fails, as the index works without it.
+        """
         try:
             return self._used()
         except StoreError:
             return {}
 
     def index_text(self, below: str = "") -> str:
-        """The index as it stands on disk; empty when there is none."""
+        """Return the index on disk; empty when there is none."""
         return (present(self._files, self.where.folder / below / INDEX_NAME, limit=MAX_FILE) or b"").decode("utf-8", "surrogateescape")
 
     def _note(self, path: str) -> None:
-        """Take a file that we wrote into the scan, so that the next one does not read it again."""
+        """Take a file written by us into the scan, so that the next scan does not read it again."""
         read = self._read_seen(path)
         files = dict(self._known().files)
         if read is None:
@@ -296,5 +317,5 @@ class ScannedFolder:
         self._scan = Scan(self._known().lines, files=files, whole=self._known().whole)
 
     def close(self) -> None:
-        """Let go of the history's files."""
+        """Close the history's files."""
         self.history.close()

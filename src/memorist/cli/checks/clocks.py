@@ -1,4 +1,4 @@
-"""The clock, by what was recorded under it: gates, caps and ages count by it."""
+"""Check the clock against recorded times: gates, spending caps and ages depend on it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from memorist.cli.checks.database import read_only
 from memorist.cli.checks.finding import Finding, Place
 
 EARLIEST = 1_735_689_600.0
-"""2025-01-01 UTC: memorist was not there before."""
+"""2025-01-01 UTC: memorist did not exist before."""
 LENIENCE_SECONDS = 300.0
-"""Difference between the clocks of machines that share a home that is no fault. Ours."""
+"""Acceptable difference between the clocks of machines that share a home. Our choice."""
 
 _NEWEST = "select max(at) as at from (select max(updated) as at from sessions union all select max(started) as at from receipts)"
 
 
 def check_clocks(place: Place) -> Iterator[Finding]:
-    """The clock must be past our beginning, and past what was recorded last."""
+    """Check that the clock is past memorist's beginning and the newest record."""
     says = datetime.fromtimestamp(place.now, UTC).isoformat(sep=" ", timespec="minutes")[:16]
     if place.now < EARLIEST:
         yield Finding("wrong", f"the clock of this machine says {says} UTC", "Set it; what is recorded under it would count as old.")

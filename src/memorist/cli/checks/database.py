@@ -1,4 +1,6 @@
-"""The database: sound, in step with the sessions on disk, and without what dead processes reserved."""
+"""Check the database: intact, in step with the sessions on disk, and without reservations of dead
+processes.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from memorist.store.lines import LineFile
 from memorist.store.sessions import keep_session
 from memorist.store.spend import LENIENCE_SECONDS
 
-REBUILT = "It is put aside and made anew when memorist next runs; notes and transcripts are files."
+REBUILT = "It is moved aside and rebuilt when memorist next runs; notes and transcripts are files."
 
 
 @contextlib.contextmanager
 def read_only(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database as it is, not to be changed."""
+    """Open the database read-only."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.row_factory = sqlite3.Row
     try:
@@ -32,7 +34,7 @@ def read_only(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def check_database(place: Place) -> Iterator[Finding]:
-    """Whether it can be used; then what it says of sessions, and what is reserved in it."""
+    """Check whether the database is usable, then its sessions and reservations."""
     path = place.layout.database
     if not path.exists():
         yield Finding("good", "there is no database yet; it is made when it is needed")
@@ -61,7 +63,7 @@ def _sound(place: Place, path: Path) -> Finding:
             return mended_or(place, what, REBUILT, lambda: _anew(path))
         return Finding("wrong", what, "Close what uses it, or give yourself access to it.")
     if answer != "ok":
-        return mended_or(place, f"the database is damaged ({answer})", f"Move {path} away; it is made anew.", lambda: _aside(path))
+        return mended_or(place, f"the database is damaged ({answer})", f"Move {path} away; it is rebuilt.", lambda: _aside(path))
     if version > migrations()[-1][0]:
         return Finding("note", "the database was written by a newer memorist", "Update memorist when you can.")
     return Finding("good", f"the database is sound (version {version})")
@@ -69,7 +71,7 @@ def _sound(place: Place, path: Path) -> Finding:
 
 def _anew(path: Path) -> str:
     open_database(path).close()
-    return f"it was put aside beside {path} and a new one begun"
+    return f"it was moved aside next to {path}, and a new one created"
 
 
 def _aside(path: Path) -> str:
@@ -79,7 +81,10 @@ def _aside(path: Path) -> str:
 
 
 def _sessions(place: Place, known: set[str]) -> Iterator[Finding]:
-    """Sessions that are on disk and not in the database cannot be named by their id; those that are gone from the disk are only counted."""
+    """Report sessions on disk that the database does not know: they cannot be named by their id.
+
+    Those gone from the disk are only counted.
+    """
     found = sorted(place.layout.projects.glob("*/*/transcript.jsonl"))
     lost = [path for path in found if os.path.realpath(path.parent) not in known]
     if lost:
@@ -113,7 +118,7 @@ def _head(path: Path) -> Head | None:
     try:
         first = next(iter(memorist_jsonl.read(LineFile(path))), None)
     except (MemoristError, OSError):
-        return None  # no transcript that can be read; the others are taken in all the same
+        return None  # an unreadable transcript must not keep the others out
     return first if isinstance(first, Head) else None
 
 
@@ -126,7 +131,10 @@ def _expired(database: sqlite3.Connection, now: float) -> list[int]:
 
 
 def _leases(place: Place, expired: list[int]) -> Iterator[Finding]:
-    """What a process reserved and never gave back. It counts no more, and goes with the next reservation."""
+    """Report reservations that a process never released.
+
+    They no longer count, and the next reservation removes them.
+    """
     if expired and place.fix:
         yield mended_or(place, f"dead processes left {counted(len(expired), 'reservation')}", FIX, lambda: _released(place, expired))
     elif expired:

@@ -1,4 +1,4 @@
-"""What a look at one thing found, and what a check may look at."""
+"""The result of a doctor check, and what a check may use."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from memorist.store.layout import Layout
 
 
 class Finding(Struct, frozen=True):
-    """One thing that was looked at. `mend` says what to do, and is empty when nothing is to be done."""
+    """One checked fact. `mend` says how to fix it, and is empty if nothing is to be done."""
 
     state: Literal["good", "note", "wrong", "mended"]
-    """`note` is worth knowing and no fault; `mended` was wrong until now."""
+    """`note` is worth knowing but no fault; `mended` was just repaired."""
     what: str
     mend: str = ""
     area: str = ""
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """What a check may look at. Only with `fix` may it change anything, and then nothing is lost by it."""
+    """What a check may use. It may change something only with `fix`, and then loses no data."""
 
     resolved: Resolved
     layout: Layout
@@ -35,7 +35,7 @@ class Place(Struct, frozen=True, kw_only=True):
     """Seconds since the epoch."""
     fix: bool = False
     reach: bool = False
-    """Whether a connection may be made."""
+    """Whether network connections are allowed."""
 
     @property
     def settings(self) -> Settings:
@@ -49,7 +49,9 @@ FIX = "memorist doctor --fix"
 
 
 def mended_or(place: Place, what: str, mend: str, act: Callable[[], str]) -> Finding:
-    """The fault, or with `fix` what `act` says that it did; what the disk refuses leaves it wrong."""
+    """Report the fault, or with `fix` run `repair` and report what it did; if the disk refuses, the
+    fault stays.
+    """
     if not place.fix:
         return Finding("wrong", what, mend)
     try:
@@ -59,7 +61,10 @@ def mended_or(place: Place, what: str, mend: str, act: Callable[[], str]) -> Fin
 
 
 def put_aside(layout: Layout, path: Path) -> str:
-    """Move something out of the way, into the folder `put-aside` of the home folder; says where it is. Raises StoreError."""
+    """Move a file into the folder `put-aside` of the home and say where it is.
+
+    Raises StoreError.
+    """
     folder = layout.home / "put-aside"
     make_folders(folder)
     number = 1
@@ -74,7 +79,7 @@ def put_aside(layout: Layout, path: Path) -> str:
 
 @contextlib.contextmanager
 def refusals(doing: str, path: Path) -> Iterator[None]:
-    """Turn what the system refuses into StoreError; `doing` is the verb."""
+    """Turn OSError into StoreError; `doing` is the verb of its message."""
     try:
         yield
     except OSError as error:

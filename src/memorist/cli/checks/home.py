@@ -1,4 +1,6 @@
-"""The home folder: there, writable, private, with room, and without what killed writers left."""
+"""Check the home folder: present, writable, private, with free space, and without files of killed
+writers.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,22 @@ from memorist.magic_docs.registered.run import registered_at
 from memorist.store.files import DiskFiles, leftovers
 
 ROOM_BYTES = 100_000_000
-"""Free space below which a long session may not fit any more. Ours."""
+"""Free space below which a long session may not fit. Our choice."""
 LEFT_SECONDS = 3_600.0
-"""Age from which on a temporary file belongs to no write under way: a write takes milliseconds. Ours."""
+"""Age from which a temporary file belongs to no write in progress: a write takes milliseconds.
+
+Our choice.
+"""
 LOOKED_AT = 100_000
-"""Files and folders that are looked at."""
+"""Most files and folders that are inspected."""
 AHEAD_SECONDS = 86_400.0
-"""A file whose time lies further ahead than a day was written under a wrong clock; time zones and other machines stay below that. Ours."""
+"""A file dated further in the future than a day was written under a wrong clock; time zones and
+other machines differ by less. Our choice.
+"""
 
 
 def check_home(place: Place) -> Iterator[Finding]:
-    """The folder itself, then what is in it."""
+    """Check the folder itself, then its content."""
     home = place.layout.home
     if not home.exists():
         yield Finding("good", f"{home} does not exist yet; it is made when it is needed")
@@ -47,7 +54,7 @@ def check_home(place: Place) -> Iterator[Finding]:
 
 
 def _below(home: Path) -> Iterator[Path]:
-    """Everything in the home folder, links and histories left out."""
+    """Everything in the home, without symbolic links and histories."""
     waiting, seen = [home], 0
     while waiting and seen < LOOKED_AT:
         folder = waiting.pop()
@@ -99,7 +106,9 @@ def _left(place: Place, paths: list[Path]) -> Iterator[Finding]:
 
 
 def check_documents(place: Place) -> Iterator[Finding]:
-    """What killed writers left beside the Magic Docs that sessions of this home keep."""
+    """Check for files that killed writers left beside the Magic Docs that sessions of this home
+    maintain.
+    """
     files = DiskFiles()
     folders: dict[Path, None] = {}
     for listed in place.layout.projects.glob("*/*/magic-docs.json"):

@@ -1,4 +1,6 @@
-"""Hooks of coding agents: whether what their settings name is there, whether it answers, and why a hook gave nothing lately."""
+"""Check client hooks: whether the installed programs exist, whether the daemon responds, and why
+hooks recently gave no response.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,14 @@ from memorist.store.files import DiskFiles
 
 DAY = 86_400.0
 SHOWN = 5
-"""Reasons that are shown."""
+"""Most reasons that are shown."""
 
 
 def check_hooks(place: Place) -> Iterator[Finding]:
-    """What stands in the agents' settings, the process behind the hooks, and the file of failures. Nothing is said where no hook is installed."""
+    """Check the clients' settings, the daemon, and the failures log.
+
+    Reports nothing where no hook is installed.
+    """
     installed = False
     for client, path in _files(place):
         for finding in _settings(client, path):
@@ -34,7 +39,7 @@ def check_hooks(place: Place) -> Iterator[Finding]:
     yield from _process(place)
     lately = recent(place.layout.home, place.now)
     if lately:
-        yield Finding("note", f"{counted(len(lately), 'hook')} gave nothing in the last day; the agents went on without")
+        yield Finding("note", f"{counted(len(lately), 'hook')} gave no response in the last day; the agents continued without them")
         for reason in told(lately)[:SHOWN]:
             yield Finding("note", reason)
     elif installed:
@@ -42,7 +47,7 @@ def check_hooks(place: Place) -> Iterator[Finding]:
 
 
 def recent(home: Path, now: float) -> list[Failure]:
-    """Hooks of a home that gave nothing in the last day."""
+    """Hooks of a home that gave no response in the last day."""
     folder = home / wire.FOLDER
     text = ""
     for name in (f"{wire.FAILURES}.1", wire.FAILURES):
@@ -52,7 +57,9 @@ def recent(home: Path, now: float) -> list[Failure]:
 
 
 def _files(place: Place) -> list[tuple[Client, Path]]:
-    """The files that may hold hooks: the user's own, and every one that memorist installed them in."""
+    """Files that may hold hooks: the user's own settings, and every file memorist installed hooks
+    in.
+    """
     where = Where(home=Path.home(), environment=os.environ)
     found: dict[Path, Client] = {}
     for client in CLIENTS:
@@ -105,7 +112,7 @@ def _process(place: Place) -> Iterator[Finding]:
 
 
 def _holder(lock: Path) -> str:
-    """Who holds the lock; empty for nobody."""
+    """The process that holds the lock; empty if none does."""
     with contextlib.suppress(OSError), lock.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -115,7 +122,7 @@ def _holder(lock: Path) -> str:
 
 
 def _answers(folder: Path) -> bool:
-    """Whether somebody listens and works; a name of a socket is short only from within its folder."""
+    """Whether the daemon responds. Socket paths are short only from within their folder."""
     before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.chdir(folder)
@@ -128,6 +135,6 @@ def _answers(folder: Path) -> bool:
 
 
 def hook_lines(home: Path, now: float) -> Sequence[str]:
-    """The same failures for `memorist status`; nothing where there are none."""
+    """Recent hook failures for `memorist status`; empty if there are none."""
     lately = recent(home, now)
-    return ["", "Hooks that gave nothing in the last day", *(f"  {reason}" for reason in told(lately)[:SHOWN])] if lately else []
+    return ["", "Hooks that gave no response in the last day", *(f"  {reason}" for reason in told(lately)[:SHOWN])] if lately else []

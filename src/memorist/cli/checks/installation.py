@@ -1,4 +1,4 @@
-"""The package, its extras, and the settings and flags that it is run with."""
+"""Check the package, its extras, the settings and the feature flags."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from memorist.errors import MemoristError
 from memorist.flags.values import in_force, remarks
 
 EXTRAS = {"anthropic": "anthropic", "openai": "openai", "local": "xllamacpp", "flags": "openfeature", "mcp": "mcp", "otel": "opentelemetry"}
-"""Extra to the module that it brings."""
+"""Each extra with a module that it installs."""
 
 
 def check_settings(place: Place) -> Iterator[Finding]:
-    """They could be read, else no check would run; what of them is ignored is told."""
+    """Report ignored settings; unreadable ones were reported before any check ran."""
     yield Finding("good", f"Python {sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}")
     yield Finding("good", "the settings are readable")
     for line in place.resolved.ignored:
@@ -25,7 +25,7 @@ def check_settings(place: Place) -> Iterator[Finding]:
 
 
 def check_extras(place: Place) -> Iterator[Finding]:
-    """What could be installed beside the core."""
+    """Report extras that are not installed."""
     del place
     for extra, module in EXTRAS.items():
         if importlib.util.find_spec(module) is None:
@@ -33,7 +33,7 @@ def check_extras(place: Place) -> Iterator[Finding]:
 
 
 def check_flags(place: Place) -> Iterator[Finding]:
-    """The file of feature flags, if there is one, and what of it is no flag's."""
+    """Check the flags file, if there is one, and report entries that are no flag."""
     file = place.settings.flags.file
     try:
         looked = look(place.settings)

@@ -1,4 +1,6 @@
-"""Past sessions: leases of workers that died, jobs that nobody tries any more, and whether the database knows what the files remember."""
+"""Check past sessions: leases of dead workers, jobs out of retries, and whether the database knows
+the sessions that the files remember.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from memorist.store.state import SQLITE, open_sqlite_state
 
 
 def check_jobs(place: Place) -> Iterator[Finding]:
-    """What the database of this home says of them; one on a server is its own machines' to look after. The next claim puts a dead lease right."""
+    """Check the jobs in this home's database; a shared server is left to its own machines.
+
+    The next claim releases a dead lease.
+    """
     path = place.layout.database
     if place.settings.state != SQLITE or not path.exists():
         return
@@ -41,7 +46,11 @@ def check_jobs(place: Place) -> Iterator[Finding]:
 
 
 def check_rollouts(place: Place) -> Iterator[Finding]:
-    """The files are what is remembered; a database that knows no session was lost, and is filled from them. One that knows some was reset by its user."""
+    """Check that the database knows the remembered sessions.
+
+    The files are the source of truth: a database that knows no session was lost and is refilled
+    from them. One that knows some was reset by the user.
+    """
     lock = place.layout.rollouts_state / "lock"
     if lock.is_symlink() or (lock.exists() and not lock.is_file()):
         yield mended_or(place, f"{lock} is no file, so that nobody can take the lock", FIX, partial(put_aside, place.layout, lock))

@@ -1,4 +1,7 @@
-"""Locks: who holds one, and what stands in the place of one. The system lets go of a killed holder's lock, so none outlives its process."""
+"""Check locks: who holds one, and what else stands at its path.
+
+The system releases the lock of a killed process, so no lock outlives its holder.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from memorist.errors import StoreError
 from memorist.store.locks import held
 
 PATIENCE_SECONDS = 2.0
-"""Wait for a lock whose holder has milliseconds of work. Ours."""
+"""Wait for a lock whose holder needs it for milliseconds. Our choice."""
 
 
 def check_locks(place: Place) -> Iterator[Finding]:
-    """The locks of memories and of transcripts."""
+    """Check the locks of memories and of transcripts."""
     projects = place.layout.projects
     short = [*projects.glob("*/memory-state/lock"), *projects.glob("*/memory-state/purge.lock")]
     sessions = sorted(projects.glob("*/*/transcript.jsonl.lock"))
@@ -43,7 +46,7 @@ def check_locks(place: Place) -> Iterator[Finding]:
 
 
 def _blocked(place: Place, paths: list[Path]) -> Iterator[Finding]:
-    """What is no file in the place of a lock can never be taken."""
+    """A lock whose path is not a regular file can never be acquired."""
     for path in paths:
         if path.is_symlink() or not path.is_file():
             yield mended_or(place, f"{path} is no file, so that nobody can take the lock", FIX, partial(put_aside, place.layout, path))
@@ -58,7 +61,11 @@ def _stuck(path: Path) -> Iterator[Finding]:
 
 
 def _dreamer(path: Path, now: float) -> Iterator[Finding]:
-    """Who dreams. The lock of one who was killed holds nobody, and tells the time of the dream before it; so it needs no mending."""
+    """Report who dreams.
+
+    The lock file of a killed dream blocks nobody and holds the time of the dream before it, so it
+    needs no repair.
+    """
     try:
         holder, since = read_holder(path.read_bytes()), path.stat().st_mtime
     except OSError:
@@ -70,12 +77,12 @@ def _dreamer(path: Path, now: float) -> Iterator[Finding]:
             "note", f"process {holder.pid} has been dreaming over {path.parents[2] / 'memory'} for {(now - since) / 60:,.0f} minutes"
         )
     else:
-        what = f"a dream over {path.parents[2] / 'memory'} was killed, or hangs since an hour: it holds nobody back"
+        what = f"a dream over {path.parents[2] / 'memory'} was killed, or has hung for an hour; it blocks nothing"
         yield Finding("note", what, "Nothing: the next dream takes its place.")
 
 
 def _holder(path: Path) -> str:
-    """Number of the process that writes the transcript; empty where none does."""
+    """Id of the process that writes the transcript; empty if none does."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

@@ -1,4 +1,4 @@
-"""The memories of all projects: files, history, index and the index of recall say the same."""
+"""Check the memories of all projects: files, history, index and recall index must agree."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def folders(place: Place) -> list[MemoryLayout]:
 
 
 def check_memories(place: Place) -> Iterator[Finding]:
-    """Each memory folder of the home, and the one that the settings name."""
+    """Check each memory folder."""
     for where in folders(place):
         folder = MemoryFolder(where, files=FILES, clock=SystemClock(), settings=place.settings.auto_memory)
         try:
             wrong = list(_one(place, where, folder))
         except StoreError as error:
-            wrong = [Finding("wrong", str(error), "Mend what the sentence names, then look again.")]
+            wrong = [Finding("wrong", str(error), "Fix what the message names, then run it again.")]
         finally:
             folder.close()
         yield from wrong
@@ -57,7 +57,7 @@ def _one(place: Place, where: MemoryLayout, folder: MemoryFolder) -> Iterator[Fi
         recorded = folder.history.files()
     except StoreError as error:
         yield mended_or(
-            place, f"the history at {where.history} is damaged", str(error), lambda: _again(where, folder, "moved aside, and begun anew")
+            place, f"the history at {where.history} is damaged", str(error), lambda: _again(where, folder, "moved aside; a new one was started")
         )
         if not place.fix:
             return
@@ -68,7 +68,7 @@ def _one(place: Place, where: MemoryLayout, folder: MemoryFolder) -> Iterator[Fi
 
 
 def _again(where: MemoryLayout, folder: MemoryFolder, done: str) -> str:
-    """Have every file looked at anew: what differs is recorded, and the index made again."""
+    """Rescan every file: differences are recorded, and the index is rebuilt."""
     discard(FILES, where.scan)
     folder.close()
     fresh = folder.beside()
@@ -80,11 +80,13 @@ def _again(where: MemoryLayout, folder: MemoryFolder, done: str) -> str:
 
 
 def _history(place: Place, where: MemoryLayout, folder: MemoryFolder, recorded: dict[str, str]) -> Iterator[Finding]:
-    """Files that the history does not have as they are. They are the person's or another program's changes, or the history is an older one."""
+    """Report files that differ from the history: changes by the user or another program, or an
+    outdated history.
+    """
     if folder.unseen():
         changed = f"{where.folder}: files were changed past memorist; the next session looks at them and records it"
         if place.fix:
-            yield mended_or(place, changed, FIX, lambda: _again(where, folder, "looked at and recorded"))
+            yield mended_or(place, changed, FIX, lambda: _again(where, folder, "scanned and recorded"))
         else:
             yield Finding("note", changed, f"Nothing, or {FIX}")
         return
@@ -102,7 +104,7 @@ def _is_kept(name: str) -> bool:
 
 
 def _index(place: Place, where: MemoryLayout, folder: MemoryFolder) -> Iterator[Finding]:
-    """Pointers that lead nowhere, and memories that the index should name and does not."""
+    """Report index pointers without a file, and memories missing from the index."""
     if folder.unseen():
         return
     fresh = folder.beside()
@@ -121,7 +123,7 @@ def _index(place: Place, where: MemoryLayout, folder: MemoryFolder) -> Iterator[
 
 
 def _recall(place: Place, where: MemoryLayout, folder: MemoryFolder) -> Iterator[Finding]:
-    """The index of recall; a damaged one is moved aside and made anew from the files."""
+    """Check the recall index; a damaged one is moved aside and rebuilt from the files."""
     if not where.full_text.exists():
         return
     try:

@@ -1,4 +1,6 @@
-"""The model for background work: named rightly, within reach, with something left to spend, and the person's own texts for it."""
+"""Check the model for background work: valid name, reachable server, remaining budget, and the
+user's own prompts.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,16 @@ from memorist.spend.status import Status
 from memorist.store.files import DiskFiles
 
 REACH_SECONDS = 5.0
-"""Longest wait for a connection; a server that takes longer is of no use to work in the background. Ours."""
+"""Longest wait for a connection; a slower server is useless for background work. Our choice."""
 
 _SERVERS = {"ANTHROPIC": "https://api.anthropic.com", "OPENAI": "https://api.openai.com"}
 
 
 def check_model(place: Place) -> Iterator[Finding]:
-    """Whether the model can be used; its server is connected to only where that was asked for, and no request is sent."""
+    """Check whether the model can be used.
+
+    Its server is contacted only on request, and no model request is sent.
+    """
     name = place.settings.model
     try:
         model = open_model(name, place.settings.models)
@@ -45,7 +50,7 @@ def check_model(place: Place) -> Iterator[Finding]:
 
 
 def server_of(name: str, environment: Mapping[str, str]) -> str:
-    """The address of a model's server; empty for one without."""
+    """The base URL of a model's server; empty for a model without one."""
     match parse_name(name):
         case Anthropic(base_url=url):
             return url or environment.get("ANTHROPIC_BASE_URL") or _SERVERS["ANTHROPIC"]
@@ -67,7 +72,10 @@ def _reached(address: str) -> Finding:
 
 
 def check_budgets(place: Place) -> Iterator[Finding]:
-    """Whether background work with the model is at rest. The database is looked into as it is; what is wrong with it is said already."""
+    """Check whether background work with the model is paused.
+
+    The database is only read; other checks report its faults.
+    """
     path = place.layout.database
     if place.settings.model == "structural" or not path.exists():
         return
@@ -84,7 +92,7 @@ def _at_rest(found: Status) -> Iterator[Finding]:
 
 
 def check_own_texts(place: Place) -> Iterator[Finding]:
-    """The person's own template and prompts in the home folder."""
+    """Check the user's own template and prompts in the home."""
     layout = place.layout
     yield _texts("the notes", "template and prompt", (layout.own_template, layout.own_prompt), lambda: load_texts(DiskFiles(), layout))
     yield _texts("Magic Docs", "prompt", (layout.own_docs_prompt,), lambda: docs_texts(DiskFiles(), layout))

@@ -1,4 +1,4 @@
-"""Team memory: a place that can be used, what waits for a person, and what is kept here of the remote."""
+"""Check team memory: a usable remote, what waits for the user, and the local copy of the remote."""
 
 from __future__ import annotations
 
@@ -26,16 +26,21 @@ from memorist.team.place import run as places
 from memorist.team.remote import Remote
 
 REACH_SECONDS = 5.0
-"""Longest wait for an answer here, where a person waits. Ours."""
+"""Longest wait for an answer, because the user is waiting. Our choice."""
 CLOCK_SECONDS = 300.0
-"""Difference of the clocks from which on it is told. Nothing of a sync counts by a clock; certificates and the times in histories do. Ours."""
+"""Difference of the clocks from which it is reported.
+
+Synchronisation does not depend on clocks; certificates and times in histories do. Our choice.
+"""
 LEFT_SECONDS = 3_600.0
-"""Age from which on a lock file of Git belongs to no run under way: a run ends after `team.timeout_seconds`. Ours."""
+"""Age from which a lock file of Git belongs to no running process: one ends after
+`team.timeout_seconds`. Our choice.
+"""
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 def check_team(place: Place) -> Iterator[Finding]:
-    """Each project of the home that shares with a team."""
+    """Check each project of the home that shares memory with a team."""
     shared = 0
     for where in folders(place):
         if where.team.folder.exists() or (where.folder / "team").is_dir():
@@ -77,7 +82,11 @@ def _one(place: Place, where: MemoryLayout) -> Iterator[Finding]:
 
 
 def _torn(place: Place, where: TeamLayout) -> Iterator[Finding]:
-    """Files that are written in one step, and still cannot be read: a disk, or a hand. Without them a sync begins as if for the first time."""
+    """Report unreadable state files.
+
+    They are written atomically, so a disk or a manual edit damaged them; without them a sync starts
+    over.
+    """
     kinds: tuple[tuple[Path, type, str], ...] = (
         (where.place, places.Place, "which place the team has: choose it again (memorist team init)"),
         (where.synced, State, "what both sides had in common: the next sync compares them as if for the first time, and deletes nothing"),
@@ -92,7 +101,7 @@ def _torn(place: Place, where: TeamLayout) -> Iterator[Finding]:
 
 
 def _waiting(where: MemoryLayout) -> Iterator[Finding]:
-    """What only a person can settle."""
+    """Report what only the user can settle."""
     try:
         beside = msgspec.json.decode(where.team.synced.read_bytes(), type=State).beside
     except (OSError, msgspec.DecodeError):
@@ -110,7 +119,10 @@ def _waiting(where: MemoryLayout) -> Iterator[Finding]:
 
 
 def _busy(where: TeamLayout) -> Iterator[Finding]:
-    """The system lets go of a killed holder's lock, so that one which is held has a holder who lives."""
+    """Report a lock that is held.
+
+    The system releases the locks of dead processes, so its holder is alive.
+    """
     if not where.lock.is_file():
         return
     try:
@@ -121,7 +133,9 @@ def _busy(where: TeamLayout) -> Iterator[Finding]:
 
 
 def _copy(place: Place, where: TeamLayout, remote: Remote) -> Iterator[Finding]:
-    """The copy of a Git branch: nothing but what the remote has, so that it may always be made again."""
+    """Check the local copy of a Git branch: it holds only what the remote has, so it can always be
+    made again.
+    """
     if not isinstance(remote, GitRemote):
         return
     left = [path for path in where.mirror.rglob("*.lock") if path.lstat().st_mtime < place.now - LEFT_SECONDS]
@@ -137,22 +151,22 @@ def _copy(place: Place, where: TeamLayout, remote: Remote) -> Iterator[Finding]:
         damage = str(error)
     if damage:
         what = f"the copy of the team's branch at {where.mirror} is damaged ({damage})"
-        yield mended_or(place, what, FIX, lambda: f"{put_aside(place.layout, where.mirror)}; the next sync makes it anew")
+        yield mended_or(place, what, FIX, lambda: f"{put_aside(place.layout, where.mirror)}; the next sync makes it again")
 
 
 def _token(chosen: places.Place, place: Place) -> Iterator[Finding]:
-    """A server beyond this machine always wants one."""
+    """Report a missing token; a server beyond this machine always needs one."""
     host = urlsplit(chosen.remote).hostname
     if (
         chosen.remote.startswith("https://")
         and host not in _LOCAL
         and not (os.environ.get(places.VARIABLE) or place.settings.team.token_file)
     ):
-        yield Finding("wrong", f"there is no token for {host}", f"Ask whoever runs it; then set {places.VARIABLE}, or team.token_file.")
+        yield Finding("wrong", f"there is no token for {host}", f"Ask its operator; then set {places.VARIABLE}, or team.token_file.")
 
 
 def _address(remote: str) -> Iterator[Finding]:
-    """A place on a disk of this machine is looked at in any case: that costs nothing."""
+    """Check a remote on a local disk; that is free, so it does not need `reach`."""
     path = Path(remote.removeprefix("git:").removeprefix("file://"))
     if not remote.startswith("git:") or not path.is_absolute():
         return

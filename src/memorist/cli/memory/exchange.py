@@ -40,7 +40,7 @@ def import_command(context: click.Context, /, source: Path, dialect: str | None,
     """
     doing = not flags["dry_run"]
     if flags["as_json"] and doing and not flags["yes"]:
-        raise click.UsageError("nobody can be asked with --json; say --yes, or --dry-run to look first")
+        raise click.UsageError("--json cannot ask; say --yes, or --dry-run to look first")
     with opened() as (_, memory):
         found = read_source(DiskFiles(), source.expanduser().absolute(), dialect or "")
         root = "" if flags["all_projects"] or memory.where.chosen else str(project_root(Path.cwd()))

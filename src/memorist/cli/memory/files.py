@@ -29,7 +29,7 @@ from memorist.team.common.authors.run import Authors
 KINDS = click.Choice([kind.value for kind in Kind])
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 SHOWN_AUTHORS = 4
-"""Earlier changes of a team memory that are told with its text. Ours."""
+"""Earlier changes of a team memory that are listed with its text. Our choice."""
 YES = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 

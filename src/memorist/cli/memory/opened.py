@@ -1,4 +1,4 @@
-"""The memory of the working folder's project, for one command."""
+"""Open the project's memory for one command, and report its changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from memorist.engine.memorist import Memorist
 
 @contextmanager
 def opened(directory: Path | None = None, project: Path | None = None) -> Iterator[tuple[Memorist, AutoMemory]]:
-    """The engine and the memory: of the project of a folder (the working folder without one), or the memory folder that is named."""
+    """Open the engine and a memory: of a project's folder (by default the working folder), or the
+    named memory folder.
+    """
     settings = load_settings(os.environ, project=Path.cwd()).settings
     if directory is not None:
         settings = replace(settings, auto_memory=replace(settings.auto_memory, directory=str(directory.expanduser().absolute())))
@@ -31,7 +33,7 @@ def opened(directory: Path | None = None, project: Path | None = None) -> Iterat
 
 
 def told(written: Written, done: str) -> None:
-    """Say what came of a change; exit status 1 when nothing of it was kept."""
+    """Print the result of a change; exit status 1 if all of it was refused."""
     for path in written.paths:
         click.echo(f"{done}: {path}")
     for remark in written.remarks:
@@ -48,9 +50,9 @@ def told(written: Written, done: str) -> None:
 
 
 def sure(question: str, *, yes: bool) -> None:
-    """Ask on a terminal; elsewhere `--yes` is needed. Stops the command when the answer is no."""
+    """Ask on a terminal; elsewhere `--yes` is required. Aborts the command if the answer is no."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError("this changes memory; say --yes where nobody can be asked")
+        raise click.UsageError("this changes memory; say --yes where there is no terminal")
     click.confirm(question, abort=True)

@@ -1,4 +1,4 @@
-"""`memorist rollouts`, and what its commands share."""
+"""The group `memorist rollouts`, and what its commands share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class RolloutsCommands(Commands):
-    """Every command of `memorist rollouts`."""
+    """All commands of `memorist rollouts`, loaded on demand."""
 
     homes: ClassVar[dict[str, str]] = {
         "sync": "memorist.cli.rollouts.sync:sync",
@@ -38,7 +38,7 @@ def rollouts_group() -> None:
 
 
 def settings_of(model: str | None = None) -> Settings:
-    """The settings in force, with another model for both stages where one is named."""
+    """The settings, with another model for both stages if one is given."""
     found = load_settings(os.environ, project=Path.cwd()).settings
     if model is None:
         return found
@@ -46,6 +46,8 @@ def settings_of(model: str | None = None) -> Settings:
 
 
 def looked(work: Callable[[PastState], T]) -> T:
-    """Do something with what is known of past sessions, without the two stages, which take long to load."""
+    """Run `work` with the state of past sessions, without importing the two stages, which
+    is slow.
+    """
     with past_state(settings_of()) as past:
         return work(past)

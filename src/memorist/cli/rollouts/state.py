@@ -55,7 +55,7 @@ def _status(past: PastState) -> dict[str, Any]:
 
 
 def _put_off(past: PastState) -> list[Job]:
-    """What was neither done nor failed, and waits."""
+    """Jobs that neither succeeded nor failed and wait for a retry."""
     now = past.state.now()
     return [job for job in jobs(past.state) if job.status == "pending" and ahead(job.retry_at, now, past.terms.retry_seconds)]
 
@@ -106,7 +106,7 @@ def retry_command(names: tuple[str, ...]) -> None:
 def reset_command(yes: bool) -> None:
     """Forget every extract, job and failure, so that all sessions are extracted anew. Sessions and the folder of memories stay."""
     if not yes:
-        click.confirm("Forget what was extracted of all past sessions? The next sync does it all anew.", abort=True)
+        click.confirm("Forget what was extracted of all past sessions? The next sync extracts everything again.", abort=True)
     count = looked(lambda past: reset(past.state))
     click.echo(f"{count:,} extracts forgotten")
 
@@ -131,7 +131,7 @@ def _summary(past: PastState) -> dict[str, Any]:
 
 
 def _named(past: PastState, start: str) -> Thread:
-    """The session whose id this is, or whose id alone begins so. Raises NothingToDo."""
+    """The session with this id, or the only one whose id starts with it. Raises NothingToDo."""
     found = [each for each in threads(past.state) if each.id.startswith(start)]
     exact = [each for each in found if each.id == start]
     if len(exact or found) != 1:

@@ -57,7 +57,7 @@ def sync(named: Sequence[Path], max_age_days: int | None, model: str | None, as_
 
 
 def opened(work: Callable[[PastSessions], Awaitable[T]], *, model: str | None = None) -> T:
-    """Do something with the past sessions of the home, opened for it and closed behind it."""
+    """Run `work` with the past sessions of the home, and close them afterwards."""
 
     async def run() -> T:
         async with past_sessions(settings_of(model)) as past:
@@ -67,7 +67,7 @@ def opened(work: Callable[[PastSessions], Awaitable[T]], *, model: str | None = 
 
 
 async def run_sync(past: PastSessions, plan: Plan) -> Synced:
-    """Sync by the plan, with a bar on a terminal where it may take long."""
+    """Carry out the plan, with a progress bar on a terminal."""
     if not plan.eligible or not on_a_terminal():
         return await past.sync(plan)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -77,7 +77,7 @@ async def run_sync(past: PastSessions, plan: Plan) -> Synced:
 
 
 def on_a_terminal() -> bool:
-    """Whether a person watches."""
+    """Whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
@@ -90,7 +90,7 @@ def _stepping(step: Callable[[], None]) -> Callable[[Told], None]:
 
 
 def report(done: Synced, *, as_json: bool) -> None:
-    """Print it; the exit status says where sessions failed and nothing came of any."""
+    """Print the result; exit status 1 if sessions failed and none was processed."""
     if as_json:
         show.json(as_object(done))
     else:
@@ -100,7 +100,7 @@ def report(done: Synced, *, as_json: bool) -> None:
 
 
 def as_object(done: Synced) -> dict[str, object]:
-    """The report as `--json` prints it."""
+    """The result as `--json` prints it."""
     return {
         "found": done.found,
         "eligible": done.eligible,
@@ -118,7 +118,7 @@ def as_object(done: Synced) -> dict[str, object]:
 
 
 def lines(done: Synced) -> list[str]:
-    """The report for a person."""
+    """The result as text."""
     found = [
         f"{done.found:,} sessions, {done.eligible:,} of them finished and new to memory",
         f"{done.extracted:,} extracted, {done.no_op:,} held nothing worth keeping, {len(done.failed):,} failed ({done.seconds:.1f} s)",

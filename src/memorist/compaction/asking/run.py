@@ -1,4 +1,6 @@
-"""Ask a model for a summary of the conversation: by a fork that shares the cache, shortened when it is too long (CP-7)."""
+"""Ask a model for a summary of the conversation, by a fork that shares the prompt cache; shortened
+when too long (CP-7).
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,13 @@ from memorist.ports import Clock, Files, Model, Request
 LABEL = "compact"
 
 TOO_LONG = ("too long", "too large", "context window", "context length", "larger than")
-"""Words of the errors (ours and the providers') that say that a request does not fit; such a request is tried again, shortened."""
+"""Phrases in errors (ours and the providers') that mean the request does not fit; it is then
+retried, shortened.
+"""
 
 
 class Asking(Struct, frozen=True, kw_only=True):
-    """What asking needs."""
+    """Dependencies of a summary request."""
 
     model: Model
     files: Files
@@ -38,7 +42,7 @@ class Asking(Struct, frozen=True, kw_only=True):
     governor: Governor
     record: Callable[[Receipt], None]
     asked: bool = False
-    """A person asked for the compaction."""
+    """The user asked for the compaction."""
 
 
 async def ask(
@@ -46,8 +50,9 @@ async def ask(
 ) -> str | Unusable:
     """The summary, or why there is none.
 
-    First the parent's request with one message more, so that the provider's cache serves it. Where that does not fit, or there is no parent of
-    the same model, the history is sent anew, and its oldest rounds are left out until it fits, three times at most.
+    First the parent's request with one more message, so that the provider's cache serves it. Where
+    that does not fit, or there is no parent of the same model, the history is sent in a new
+    request, and its oldest rounds are dropped until it fits, three times at most.
     """
     request = full_request(held, texts, instructions)
     why: Unusable | None = None
@@ -74,7 +79,9 @@ def _is_too_long(found: str | Unusable) -> bool:
 
 
 def _anew(model: Model, messages: tuple[Message, ...], parent: ParentCall | None) -> Request:
-    """A request of the notes' model with this history; instructions and tools are the parent's where the format is the same."""
+    """A request to the background model with this history; instructions and tools are the parent's
+    where the format is the same.
+    """
     wire = codec(model.format)
     name = model.name.partition(":")[2].partition("@")[0] or model.name
     body: JsonObject = wire.new_body(name, system="", text="", max_output=20_000)

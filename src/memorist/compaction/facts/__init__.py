@@ -1,1 +1,1 @@
-"""What can come back after a compaction, as it is now."""
+"""Content that can be restored after a compaction."""

@@ -1,4 +1,6 @@
-"""Gather what can come back after a compaction: the task list, and the newest-read files as they are on disk now (CP-8)."""
+"""Gather the content that can be restored after a compaction: the task list, and the newest-read
+files with their present content (CP-8).
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from memorist.ports import Files
 from memorist.session_memory.ledger import Ledger
 
 CANDIDATES = 8
-"""Newest-read files that are looked at; some will not come back: instruction files, and those in view."""
+"""Newest-read files considered; some are not restored: instruction files, and those in view."""
 
 
 def facts_of(ledger: Ledger, files: Files, notes: Path, settings: CompactionSettings) -> Facts:
-    """The facts of a session by its ledger. A file that cannot be read any more is named without its content."""
+    """Gather the restorable content of a session from its ledger. A file that can no longer be read
+    is listed without content.
+    """
     newest = sorted((note for note in ledger.work.files.files.values() if note.reads), key=lambda note: note.order)[-CANDIDATES:]
     read = tuple(ReadFile(note.path, _content(Path(ledger.cwd or "/") / note.path, files, settings), note.order) for note in newest)
     tasks = "\n".join(f"- [{task.status}] {task.text}" for task in ledger.work.tasks.values())

@@ -1,4 +1,6 @@
-"""The AGENTS.md family from the disk: one file a folder from the project's root to the working folder, within a budget of bytes (CX-4)."""
+"""Read the AGENTS.md family from disk: one file per folder from the project's root to the working
+folder, within a byte budget (CX-4).
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ from memorist.ports import ReadableFiles
 
 
 def read_agents_files(folder: Path, files: ReadableFiles, settings: ContextSettings) -> Instructions:
-    """The user's own file, then those of the project, farthest first. What does not fit is cut at its end, and reported.
+    """Read the user's own file, then those of the project, farthest first.
 
-    Never raises for a file that is missing, damaged or refused: the report says so.
+    What does not fit is cut at its end, and reported.
+
+    Never raises for a missing, damaged or refused file: the report says so.
     """
     reader = _Reader(files, settings)
     reader.take([Path(settings.agents_folder).expanduser()], "user", ())
@@ -51,7 +55,7 @@ class _Reader:
                     break
 
     def _one(self, path: Path, scope: Scope, inside: Sequence[Path], room: int) -> int | None:
-        """Bytes that the file takes; None where the next name of the folder is to be looked for."""
+        """Return the bytes the file uses; None if the folder's next name is to be tried."""
         read = read_text(self._files, self.real, path, limit=self._settings.agents_bytes + 1, inside=inside, whole=False)
         if read.problem:
             self.left_out.append(LeftOut(str(path), read.problem))

@@ -1,4 +1,6 @@
-"""The CLAUDE.md family from the disk: managed, user, project and local files, rules with a path scope, and imports (CX-4)."""
+"""Read the CLAUDE.md family from disk: managed, user, project and local files, scoped rules, and
+imports (CX-4).
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ from memorist.errors import StoreError
 from memorist.ports import ReadableFiles
 
 _RULES = 1_000
-"""Files looked at in one folder of rules."""
+"""Upper bound of files in one folder of rules."""
 _LINKS = 16
-"""Linked folders followed below one folder of rules."""
+"""Upper bound of linked folders followed below one folder of rules."""
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -49,10 +51,11 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 def read_claude_files(folder: Path, files: ReadableFiles, settings: ContextSettings, *, touched: Sequence[Path] = ()) -> Instructions:
-    """Every instruction file for a session in the folder.
+    """Read every instruction file for a session in the folder.
 
-    `touched` are files that were read: rules of their scope, and the instruction files of their folders, are loaded too.
-    Never raises for a file that is missing, damaged or refused: the report says so.
+    `touched` are files that were read: rules in their scope, and the instruction files of their
+    folders, are loaded too. Never raises for a missing, damaged or refused file: the report says
+    so.
     """
     return _Reader(folder, files, settings, touched).read()
 
@@ -88,7 +91,9 @@ class _Reader:
             self._load(_Asked(path=path, candidate=candidate, reason=reason, inside=inside))
 
     def _inside(self, candidate: Candidate, root: Path) -> tuple[Path, ...]:
-        """The real folders that a project's own files must lie in; nothing for files of the user and of the machine."""
+        """Return the real folders a project's own files must lie in; nothing for user and managed
+        files.
+        """
         if self._settings.outside or candidate.scope in {"managed", "user"}:
             return ()
         base = Path(candidate.base)
@@ -96,7 +101,9 @@ class _Reader:
         return (self._real.folder(inner),)
 
     def _rules(self, folder: Path) -> list[Path]:
-        """Every Markdown file of a folder of rules, links to folders followed, each folder once."""
+        """List every Markdown file of a folder of rules, following folder links, each
+        folder once.
+        """
         found: list[Path] = []
         waiting, seen = [folder], set[Path]()
         while waiting and len(seen) < _LINKS:

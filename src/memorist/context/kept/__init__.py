@@ -1,1 +1,1 @@
-"""The first context as it was shown, kept for the next process."""
+"""The first context as it was sent, saved for the next process."""

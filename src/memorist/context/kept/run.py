@@ -1,4 +1,7 @@
-"""The first context of a session on disk, so that a new process sends the very same bytes. Derived: where it is lost, it is looked up anew."""
+"""Saves the first context of a session, so that a new process sends the very same bytes.
+
+The file is derived: if it is lost, the context is assembled again.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from memorist.ports import Files
 
 
 class Shown(Struct, frozen=True):
-    """What the file holds."""
+    """The content of the file."""
 
     family: Family
     pieces: tuple[Piece, ...]
 
 
 def load(files: Files, path: Path, family: Family) -> tuple[Piece, ...] | None:
-    """The pieces; None where there are none of this family, or they cannot be read."""
+    """Load the pieces; None if there are none of this family, or they cannot be read."""
     with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
         shown = msgspec.json.decode(files.read(path), type=Shown)
         return shown.pieces if shown.family == family else None
@@ -30,6 +33,9 @@ def load(files: Files, path: Path, family: Family) -> tuple[Piece, ...] | None:
 
 
 def keep(files: Files, path: Path, family: Family, pieces: tuple[Piece, ...]) -> None:
-    """Write them down. A disk that refuses costs a new process the same bytes, and nothing else."""
+    """Save the pieces.
+
+    If the disk refuses, a new process cannot resend the same bytes; nothing else is lost.
+    """
     with contextlib.suppress(StoreError):
         files.write(path, msgspec.json.encode(Shown(family, pieces)))

@@ -1,1 +1,1 @@
-"""Looking up the surroundings: folder, shell, system, date, git."""
+"""Detecting the environment: folder, shell, system, date, git."""

@@ -1,4 +1,5 @@
-"""What a folder, a machine and a repository say of themselves. Each look-up that fails leaves its value empty."""
+"""Detect what a folder, a machine and a repository report. A failed lookup leaves its value empty.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +16,11 @@ from memorist.context.environment import GitState, Place, Surroundings
 from memorist.ports import Clock
 
 _SECONDS = 2.0
-"""Longest wait for one git command; a repository on a slow disk costs its snapshot, not the session."""
+"""Timeout of one git command; on a slow disk the snapshot is lost, not the session."""
 _GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
-"""Takes no lock that the user's own git would wait for, and starts no program that the repository names."""
+"""Takes no lock that the user's own git would wait for, and starts no program that the repository
+names.
+"""
 _ASKED: Mapping[str, Sequence[str]] = {
     "branch": ("rev-parse", "--abbrev-ref", "HEAD"),
     "main": ("rev-parse", "--abbrev-ref", "origin/HEAD"),
@@ -30,7 +33,7 @@ _ZONES = "zoneinfo/"
 
 
 def surroundings(folder: Path, clock: Clock, *, git: bool = True, environment: Mapping[str, str] | None = None) -> Surroundings:
-    """The surroundings of a session that begins now in the folder."""
+    """Detect the environment of a session that begins now in the folder."""
     known = os.environ if environment is None else environment
     now = datetime.fromtimestamp(clock.now()).astimezone()
     inside = any((above / ".git").exists() for above in (folder, *folder.parents))
@@ -55,9 +58,10 @@ def _zone(environment: Mapping[str, str], now: datetime) -> str:
 
 
 def git_state(folder: Path, environment: Mapping[str, str] | None = None) -> GitState | None:
-    """A snapshot of the repository, as a user with these variables sees it; None where git is missing or does not tell its status.
+    """Read a snapshot of the repository with these environment variables; None if git is missing or
+    reports no status.
 
-    The five commands run side by side.
+    The five commands run in parallel.
     """
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
@@ -88,7 +92,7 @@ def git_state(folder: Path, environment: Mapping[str, str] | None = None) -> Git
 
 
 def _said(process: subprocess.Popen[bytes]) -> str | None:
-    """What a command printed; None where it failed or took too long."""
+    """Return what a command printed; None if it failed or took too long."""
     try:
         out, _ = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:

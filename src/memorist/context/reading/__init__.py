@@ -1,1 +1,1 @@
-"""Reading one instruction file, with everything that can be wrong with it."""
+"""Reading one instruction file, with all that can be wrong with it."""

@@ -1,4 +1,4 @@
-"""Reading one instruction file: whole and as text, or with the reason why not. No file makes a session fail."""
+"""Read one instruction file as text, or report why not. No file makes a session fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memorist.errors import StoreError
 from memorist.ports import FileFacts, ReadableFiles
 
 _BINARY = 8_192
-"""Bytes in which a NUL tells a binary file (git's own rule)."""
+"""Bytes in which a NUL marks a binary file (git's own rule)."""
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -22,7 +22,10 @@ _MARKS = (
 
 
 class Read(Struct, frozen=True):
-    """What came of it. `problem` is set, and the rest empty, where the file could not be taken; both are empty where nothing is there."""
+    """The result of reading.
+
+    If the file was refused only `problem` is set; if it does not exist everything is empty.
+    """
 
     real: Path | None = None
     """Its path with all links followed."""
@@ -31,18 +34,20 @@ class Read(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     problem: str = ""
     size: int = 0
-    """Bytes that the file has."""
+    """Size of the file in bytes."""
 
 
 class RealPaths:
-    """Real paths in one look at a file system: each folder is followed once, whatever the number of files in it and below."""
+    """Cache of real paths for one pass over a file system: each folder is resolved once, however
+    many files it holds.
+    """
 
     def __init__(self, files: ReadableFiles) -> None:
         self._files = files
         self._folders: dict[Path, Path] = {}
 
     def folder(self, path: Path) -> Path:
-        """As `ReadableFiles.resolve`, for a folder."""
+        """Same as `ReadableFiles.resolve`, for a folder."""
         found = self._folders.get(path)
         if found is None:
             found = self._folders[path] = self._files.resolve(path)
@@ -53,7 +58,7 @@ class RealPaths:
         return found
 
     def of(self, path: Path, facts: FileFacts) -> Path:
-        """As `ReadableFiles.resolve`, for a name with these facts."""
+        """Same as `ReadableFiles.resolve`, for a name with these facts."""
         if facts.is_link or path.name == "..":
             return self._files.resolve(path)
         folder = self.folder(path.parent)
@@ -65,7 +70,8 @@ def read_text(
 ) -> Read:
     """Read a file as text. With `inside`, its real path must lie in one of those real folders.
 
-    With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes are taken. Only ordinary files are opened.
+    With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes
+    are read. Only regular files are opened.
     """
     try:
         facts = files.facts(path)
@@ -110,7 +116,9 @@ def _read(files: ReadableFiles, real: Path, facts: FileFacts, limit: int) -> Rea
 
 
 def project_root(files: ReadableFiles, folder: Path, markers: Sequence[str]) -> Path:
-    """The nearest folder above (or this one) that holds a marker; the folder itself where none does."""
+    """Return the nearest ancestor (or the folder itself) that holds a marker; the folder itself if
+    none does.
+    """
     for above in (folder, *folder.parents):
         for marker in markers:
             try:

@@ -1,1 +1,1 @@
-"""Knowing whether files that were read are as they were."""
+"""Detecting changes of files that were read."""

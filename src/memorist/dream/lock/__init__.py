@@ -1,1 +1,1 @@
-"""Who may consolidate now."""
+"""The lock that decides who may consolidate."""

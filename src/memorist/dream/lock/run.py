@@ -1,7 +1,9 @@
-"""The lock of the dream: the holder's process in its text, the time of the last consolidation in its modification time (DR-2).
+"""The dream lock: the holder's process in its text, the time of the last consolidation in its
+modification time (DR-2).
 
-An empty file is a dream that came to its end. One with a holder is a dream that runs, or that was killed: then its third line still knows the time
-of the last one that ended, and that time counts. So a kill costs no day of waiting, and nothing has to be cleaned up.
+An empty file means a completed dream. A file with a holder means a dream that runs, or that was
+killed: then its third line still holds the time of the last completed one, and that time counts. So
+a kill costs no day of waiting, and nothing has to be cleaned up.
 """
 
 from __future__ import annotations
@@ -20,28 +22,30 @@ from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
 STALE_SECONDS = 3_600.0
-"""A lock older than this holds nobody back (claude-code.md section 9.2)."""
+"""A lock older than this blocks no one (claude-code.md section 9.2)."""
 _LINES = 5
 
 
 class Holder(Struct, frozen=True, kw_only=True):
-    """Who holds the lock. Only `pid` is known of a lock that another program wrote."""
+    """The holder of the lock. Only `pid` is known if another program wrote it."""
 
     pid: int
     started: str = ""
-    """What tells this process from a later one with the same number; empty where the system does not say."""
+    """Distinguishes this process from a later one with the same pid; empty if the system does not
+    tell.
+    """
     prior: float = 0.0
     """Time of the last consolidation before this one, in seconds since the epoch; 0 for never."""
     host: str = ""
     mark: str = ""
-    """Drawn anew for each dream: two of one process are told apart by it."""
+    """Random for each dream: tells two dreams of one process apart."""
 
 
 class Blocked(Struct, frozen=True):
-    """Somebody else dreams."""
+    """Another dream holds the lock."""
 
     why: str
-    """In one clause, for a person."""
+    """In one clause, for the user."""
 
 
 class DreamLock:
@@ -53,7 +57,10 @@ class DreamLock:
         self._clock = clock
 
     def last(self) -> float | None:
-        """When memory was last consolidated, in seconds since the epoch; None for never. Costs a look at one small file. Raises StoreError."""
+        """Return when memory was last consolidated, in seconds since the epoch; None for never.
+
+        Costs one stat. Raises StoreError.
+        """
         holder, at = self._read()
         if at is None:
             return None
@@ -62,7 +69,7 @@ class DreamLock:
         return holder.prior or None
 
     def take(self) -> Taken | Blocked:
-        """Take the lock: its time is now from here on. Raises StoreError."""
+        """Acquire the lock: its time is now from here on. Raises StoreError."""
         make_folders(self._path.parent)
         with held(self._guard):
             holder, at = self._read()
@@ -78,7 +85,10 @@ class DreamLock:
         return Taken(self, mine)
 
     def let_go(self, mine: Holder, *, done: bool) -> None:
-        """The dream ended: its time stays, or the time before it comes back. Nothing happens where somebody else holds the lock by now."""
+        """Release the lock: its time stays if `done`, otherwise the previous time is restored.
+
+        Does nothing if another process holds the lock by now.
+        """
         with held(self._guard):
             found, at = self._read()
             if found is None or found.mark != mine.mark or at is None:
@@ -91,7 +101,10 @@ class DreamLock:
                 self._path.unlink(missing_ok=True)
 
     def _runs(self, holder: Holder, at: float) -> bool:
-        """Whether that dream still runs. A time further ahead than an hour is a clock that was set back, and holds nobody either."""
+        """Tell whether that dream still runs.
+
+        A time more than an hour ahead means a clock that was set back, and blocks no one either.
+        """
         return abs(self._clock.now() - at) < STALE_SECONDS and alive(holder)
 
     def _read(self) -> tuple[Holder | None, float | None]:
@@ -104,7 +117,7 @@ class DreamLock:
             raise refusal("read", self._path, error) from error
 
     def _put(self, body: bytes, at: float) -> None:
-        """Text and time in one step."""
+        """Write text and time in one step."""
         temporary = self._path.with_name(f".lock-{secrets.token_hex(4)}")
         try:
             with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
@@ -119,18 +132,24 @@ class DreamLock:
 
 
 class Taken:
-    """The lock, taken. One of `done` and `failed` is called once; where the disk refuses that, the lock reads as one of a dream that was killed."""
+    """The acquired lock.
+
+    One of `complete` and `abandon` is called once; if the disk refuses that, the lock reads as one
+    of a killed dream.
+    """
 
     def __init__(self, lock: DreamLock, mine: Holder) -> None:
         self._lock = lock
         self._mine = mine
 
     def done(self) -> None:
-        """The dream came to its end: the time at which it took the lock is the time of the last consolidation."""
+        """The dream completed: the time at which it took the lock becomes the time of the last
+        consolidation.
+        """
         self._end(done=True)
 
     def failed(self) -> None:
-        """It did not: the time before it comes back."""
+        """The dream did not complete: restore the previous time."""
         self._end(done=False)
 
     def _end(self, *, done: bool) -> None:
@@ -139,12 +158,12 @@ class Taken:
 
 
 def written(holder: Holder) -> bytes:
-    """The lock's text, one value a line."""
+    """Encode the lock's text, one value a line."""
     return "\n".join((str(holder.pid), holder.started, repr(holder.prior), holder.host, holder.mark, "")).encode("utf-8", "replace")
 
 
 def read_holder(body: bytes) -> Holder | None:
-    """Who holds the lock by its text; None for an empty one, and for one that names no process."""
+    """Parse the holder from the lock's text; None if it is empty or names no process."""
     lines = [*body.decode("utf-8", "replace").split("\n"), *[""] * _LINES][:_LINES]
     pid, begun, prior, host, mark = (line.strip() for line in lines)
     if not (pid.isascii() and pid.isdecimal()) or len(pid) > 10:
@@ -156,7 +175,10 @@ def read_holder(body: bytes) -> Holder | None:
 
 
 def alive(holder: Holder) -> bool:
-    """Whether that very process runs. Of a process of another machine nothing is known but the lock's age, so it counts as running."""
+    """Tell whether that very process runs.
+
+    A process of another machine counts as running, as only the lock's age is known.
+    """
     if holder.host and holder.host != os.uname().nodename:
         return True
     if holder.pid <= 0:
@@ -172,10 +194,13 @@ def alive(holder: Holder) -> bool:
 
 
 def started(pid: int) -> str:
-    """What tells a process from another one that later has its number: the boot and the tick at which it began. Empty where the system has no /proc."""
+    """Return what distinguishes a process from a later one with its pid: the boot and the tick at
+    which it began. Empty if the system has no /proc.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        # The name in brackets may hold blanks and brackets of its own; the tick is the twentieth value behind it.
+        # The name in brackets may hold blanks and brackets of its own; the tick is the twentieth
+        # value behind it.
         tick = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError, UnicodeDecodeError):
         return ""

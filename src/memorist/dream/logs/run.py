@@ -1,4 +1,4 @@
-"""Daily logs: short lines that only ever grow, one file a day, as a source for dreams (DR-6)."""
+"""Daily logs: short append-only lines, one file a day, as a source for dreams (DR-6)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held
 
 LINE = 500
-"""Characters of one line at most."""
+"""Longest line in characters."""
 DAYS = 3
-"""Days that a dream looks at: the log of today and of the two days with a log before it (claude-code.md section 9.4)."""
+"""Days that a dream reads: today's log and the two most recent before it (claude-code.md section
+9.4).
+"""
 MOST = 60_000
-"""Characters of a day's log that a dream reads, its newest."""
+"""Newest characters of a day's log that a dream reads."""
 
 
 class DailyLogs:
-    """The logs of one project, `logs/YYYY/MM/YYYY-MM-DD.md` beside its memory; days are those of UTC."""
+    """The logs of one project, `logs/YYYY/MM/YYYY-MM-DD.md` next to its memory; days are UTC."""
 
     def __init__(self, where: MemoryLayout, files: Files) -> None:
         self._where = where
@@ -27,9 +29,10 @@ class DailyLogs:
         self._files = files
 
     def add(self, text: str, at: float) -> str:
-        """Add a line with its time; gives it as it was written: one line, without secrets and without what cannot be seen.
+        """Add a line with its time; return it as written: one line, without secrets and invisible
+        characters.
 
-        Nothing that stands there is ever changed. Raises InputError for a text without any word, StoreError.
+        Existing lines are never changed. Raises InputError for a text without any word, StoreError.
         """
         said = visible(redact(" ".join(text.encode("utf-8", "replace").decode().split())).text)
         if not said.strip():
@@ -43,7 +46,7 @@ class DailyLogs:
         return line
 
     def newest(self, days: int = DAYS) -> tuple[tuple[str, str], ...]:
-        """Day and text of the newest logs, the newest first; of a long one its end."""
+        """Return day and text of the newest logs, newest first; of a long one its end."""
         try:
             paths = [path for path in self._files.walk(self._folder) if path.suffix == ".md"]
         except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""What a dream is made from."""
+"""The inputs of a dream."""

@@ -1,4 +1,6 @@
-"""What a dream begins with, read from the disk: the folder with its history, past sessions, and the instruction files. In a thread of its own."""
+"""Read a dream's inputs from disk: the folder with its history, past sessions, and instruction
+files. Runs in a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,15 @@ from memorist.store.layout import SessionLayout
 from memorist.store.transcript import recorded
 
 SESSIONS = 20
-"""Past sessions that one dream reads, the newest."""
+"""Newest past sessions that one dream reads."""
 OUTSIDE = 500_000
-"""Characters of tool results and the like that a model's changes are compared with, as in an extraction."""
+"""Characters of tool results and the like that a model's changes are compared with, as in an
+extraction.
+"""
 INSTRUCTION_BYTES = 100_000
 """Bytes read of one instruction file."""
 _OWN: frozenset[Actor] = frozenset({"dream", "memorist", "undo"})
-"""Writers whose change does not make a memory newer."""
+"""Actors whose change does not make a memory newer."""
 
 
 class Past(Struct, frozen=True):
@@ -49,14 +53,17 @@ class Past(Struct, frozen=True):
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """What past sessions hold: the person's sayings, and what stands behind a model's changes."""
+    """What past sessions hold: the user's utterances, and the evidence behind a model's changes."""
 
     sayings: tuple[Saying, ...] = ()
     behind: Evidence = Evidence()
 
 
 def seen_sessions(past: Iterable[Past], files: Files) -> list[Seen]:
-    """When each session was last written to; one without a transcript is left out. Costs a look at each."""
+    """Return when each session was last written to; those without a transcript are left out.
+
+    Costs one stat each.
+    """
     found = []
     for each in past:
         facts = files.facts(SessionLayout(each.folder).transcript)
@@ -66,7 +73,7 @@ def seen_sessions(past: Iterable[Past], files: Files) -> list[Seen]:
 
 
 def held_by(memory: AutoMemory, files: Files, *, instructions: Sequence[Instruction] = (), asked: Collection[str] = ()) -> Held:
-    """The folder as it is now. Raises StoreError."""
+    """Return the folder as it is now. Raises StoreError."""
     heads = {head.path: head for head in memory.heads() if head.size <= MAX_FILE}
     data = {path: read for path in heads if (read := present(files, memory.where.folder / path)) is not None}
     topics = tuple(parse(path, read) for path, read in data.items())
@@ -91,14 +98,17 @@ def held_by(memory: AutoMemory, files: Files, *, instructions: Sequence[Instruct
 
 
 def _kept(memory: AutoMemory, data: Mapping[str, bytes], log: Sequence[Recorded]) -> frozenset[str]:
-    """Memories that are as an undo of a dream left them. What the person took back is not done again."""
+    """Return memories that are as an undo of a dream left them.
+
+    What the user undid is not done again.
+    """
     undone = {each.undoes: each.id for each in log if each.undoes}
     pairs = [(path, undone[each.id]) for each in log if each.why.actor == "dream" and each.id in undone for path in each.paths]
     return frozenset(path for path, undo in pairs if path in data and memory.folder.history.data(path, undo) == data[path])
 
 
 def _times(memory: AutoMemory, path: str, log: Sequence[Recorded]) -> dict[str, float]:
-    """When each line of a memory was written, as far as its history proves it."""
+    """Return when each line of a memory was written, as far as its history proves it."""
     history = memory.folder.history
     changes = [each for each in reversed(log) if path in each.paths]
     versions = [(each.id, (history.data(path, each.id) or b"").decode("utf-8", "surrogateescape")) for each in changes]
@@ -107,7 +117,9 @@ def _times(memory: AutoMemory, path: str, log: Sequence[Recorded]) -> dict[str, 
 
 
 def instruction_files(project: str, files: Files, settings: ContextSettings) -> tuple[Instruction, ...]:
-    """The instruction files of both families that a session of the project would be given, each once."""
+    """Read the instruction files of both families that a session of the project would be given,
+    each once.
+    """
     if not project or not Path(project).is_dir():
         return ()
     folder = Path(project)
@@ -123,7 +135,10 @@ def instruction_files(project: str, files: Files, settings: ContextSettings) -> 
 
 
 def heard_in(past: Sequence[Past], chosen: Collection[str], files: Files) -> Heard:
-    """What the person said in the newest of these sessions, and what came from elsewhere. A transcript that cannot be read is passed over."""
+    """Read what the user said in the newest of these sessions, and what came from elsewhere.
+
+    Unreadable transcripts are skipped.
+    """
     seen = {each.id: each.changed for each in seen_sessions((each for each in past if each.id in chosen), files)}
     newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[:SESSIONS]
     heard = Heard()

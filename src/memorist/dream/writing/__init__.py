@@ -1,1 +1,1 @@
-"""What a dream writes."""
+"""Writing the result of a dream."""

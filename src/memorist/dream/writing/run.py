@@ -1,4 +1,6 @@
-"""The part of a dream that works on the folder: made ready and written in a thread, with a memory of its own, as another process would (DR-4)."""
+"""The part of a dream that works on the folder: prepared and written in a thread, with a memory
+instance of its own, as another process would (DR-4).
+"""
 
 from __future__ import annotations
 
@@ -35,17 +37,17 @@ from memorist.store.layout import MemoryLayout
 from memorist.store.locks import held as locked
 
 TRIES = 3
-"""How often a dream looks again where a file changed under its hands."""
+"""How often a dream starts over because a file changed meanwhile."""
 ASKED = 5_000
-"""Marks of questions that are remembered, the newest."""
+"""Newest marks of asked questions that are remembered."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """The folder and what it is worked on with."""
+    """The folder and the dependencies for working on it."""
 
     where: MemoryLayout
     project: str
-    """Root folder of the project; empty where it is not known."""
+    """Root folder of the project; empty if unknown."""
     files: Files
     clock: Clock
     memory: AutoMemorySettings
@@ -55,20 +57,22 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Ready(Struct, frozen=True, kw_only=True):
-    """A folder made ready for a dream."""
+    """A folder prepared for a dream."""
 
     held: Held
     plan: Plan
     """What rules prove."""
     shown: tuple[Topic, ...] = ()
-    """The memories that a model may be shown, as rules leave them: those in doubt first, then the newest."""
+    """The memories that a model may be shown, as rules leave them: doubtful ones first, then the
+    newest.
+    """
     index: str = ""
     logs: tuple[tuple[str, str], ...] = ()
     heard: Heard = Heard()
     instructions: tuple[Instruction, ...] = ()
 
     def after(self) -> dict[str, bytes]:
-        """Every memory as rules leave it."""
+        """Return every memory as rules leave it."""
         now = dict(self.held.data)
         for change in self.plan.changes:
             now.pop(change.path, None)
@@ -79,7 +83,7 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 @contextlib.contextmanager
 def opened(place: Place) -> Iterator[AutoMemory]:
-    """The memory, for the thread that asks."""
+    """Open the memory for the calling thread."""
     memory = AutoMemory(place.where, files=place.files, clock=place.clock, settings=place.memory, used=lambda: place.uses)
     try:
         yield memory
@@ -88,7 +92,9 @@ def opened(place: Place) -> Iterator[AutoMemory]:
 
 
 def ready(place: Place, past: Sequence[Past] = (), chosen: Sequence[str] = ()) -> Ready:
-    """Look at the folder and work out what rules prove; for a model, which `chosen` sessions it may learn from too. Raises StoreError."""
+    """Read the folder and work out what rules prove; for a model, also what it may learn from the
+    `chosen` sessions. Raises StoreError.
+    """
     instructions = instruction_files(place.project, place.files, place.context)
     with opened(place) as memory:
         found = held_by(memory, place.files, instructions=instructions, asked=_asked(place))
@@ -107,9 +113,11 @@ def ready(place: Place, past: Sequence[Past] = (), chosen: Sequence[str] = ()) -
 
 
 def carry_out(place: Place, model: Made, behind: Evidence, *, dry_run: bool = False) -> tuple[Dreamt, list[Event]]:
-    """Write what rules prove of the folder as it is now, and what a model made of it, as one change; gives what came of it, and what is to be told.
+    """Write what rules prove of the current folder, and what a model made of it, as one change;
+    return the report and the events.
 
-    Where somebody wrote meanwhile, the rules look again, and the model's change of that file is let go. Raises StoreError, InputError.
+    If another writer interfered, the rules run again, and the model's change of that file is
+    dropped. Raises StoreError, InputError.
     """
     instructions = instruction_files(place.project, place.files, place.context)
     for left in reversed(range(TRIES)):
@@ -174,7 +182,7 @@ class _Writing:
         return asked
 
     def _shown(self, dreamt: Dreamt, changes: Sequence[Change], said: Evidence, rules: Plan) -> Dreamt:
-        """What would be written, and what would wait."""
+        """Return what would be written, and what would wait."""
         case = self._memory.case("dream", said, {change.path for change in changes})
         verdicts = [judge(change, case) for change in changes]
         review = self._place.memory.policy == "review"
@@ -212,7 +220,10 @@ def _keep_asked(place: Place, marks: Sequence[str]) -> None:
 
 
 def keep_journal(place: Place, dreamt: Dreamt) -> None:
-    """Add a dream to the journal. A disk that refuses costs the entry and nothing else: the history has the change."""
+    """Append a dream to the journal.
+
+    If the disk refuses, only the entry is lost: the history has the change.
+    """
     path = journal_of(place.where)
     with contextlib.suppress(StoreError), locked(place.where.lock):
         new = place.files.facts(path) is None
@@ -220,5 +231,5 @@ def keep_journal(place: Place, dreamt: Dreamt) -> None:
 
 
 def journal_of(where: MemoryLayout) -> Path:
-    """The journal of dreams, for a person to read."""
+    """Return the path of the journal of dreams."""
     return where.dream / "journal.md"

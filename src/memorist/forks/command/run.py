@@ -1,4 +1,6 @@
-"""A command line at work: one process group, a small clean environment, a time limit, and a limit on what it prints."""
+"""Running a command: its own process group, a minimal environment, a time limit, and a limit on its
+output.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,11 @@ from pathlib import Path
 from msgspec import Struct
 
 SECONDS = 20.0
-"""Time limit of one command: a look at files takes less; what takes longer follows a pipe or walks the whole disk."""
+"""Time limit of one command: reading files takes less; a command that takes longer follows a pipe
+or walks the whole disk.
+"""
 OUTPUT_BYTES = 30_000
-"""What is read of a command's output, as in the hosts' own shell tools."""
+"""Bytes read of a command's output, as in the hosts' own shell tools."""
 _PIPE_SECONDS = 2.0
 
 _GIT_SETTINGS = (
@@ -30,7 +34,9 @@ _GIT_SETTINGS = (
 
 
 def environment() -> dict[str, str]:
-    """All that a command sees: where programs are, a language, and for git what keeps it from writing and from starting programs."""
+    """The whole environment of a command: where programs are, a locale, and settings that keep git
+    from writing and from starting programs.
+    """
     settings: dict[str, str] = {}
     for number, (key, value) in enumerate(_GIT_SETTINGS):
         settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -50,7 +56,9 @@ def environment() -> dict[str, str]:
 
 
 class Ran(Struct, frozen=True):
-    """What came of a command. `status` is None when it was stopped by the time limit or the output limit."""
+    """The result of a command. `status` is None when it was stopped by the time limit or the output
+    limit.
+    """
 
     status: int | None
     output: str
@@ -58,8 +66,9 @@ class Ran(Struct, frozen=True):
 
 
 async def run_command(argv: list[str], *, cwd: Path, stdin: bytes = b"", seconds: float = SECONDS, limit: int = OUTPUT_BYTES) -> Ran:
-    """Run a program with these words; standard error comes with the output. Cancellation kills it. Raises OSError when it cannot be
-    started.
+    """Run a program with these arguments; standard error is merged into the output.
+
+    Cancellation kills it. Raises OSError when it cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
         *argv,
@@ -110,7 +119,9 @@ async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill what is left of the process group, and wait for the process, so that nothing outlives the call."""
+    """Kill the rest of the process group and wait for the process, so that nothing outlives the
+    call.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

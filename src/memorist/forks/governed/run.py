@@ -1,4 +1,6 @@
-"""The one place where subsystems start forks: the governor is asked first."""
+"""Starting forks within the budget: the one place where subsystems start them, after asking the
+governor.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ from memorist.ports import Clock, Files, Model
 async def run_governed(
     spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], object]
 ) -> Receipt:
-    """Run the fork if it may run; else give a receipt with `Outcome.BLOCKED` and the reason, and record it if the reason is new.
+    """Run the fork if the governor admits it; otherwise return a receipt with `ForkOutcome.BLOCKED`
+    and the reason, recorded only if the reason is new.
 
-    Otherwise as `run_fork`.
+    In all other respects like `run_fork`.
     """
     answer = governor.ask(spec, model.name)
     if isinstance(answer, Refusal):
@@ -32,9 +35,11 @@ async def run_governed(
 async def run_on_copy(
     spec: ForkSpec, *, model: Model, files: Files, clock: Clock, governor: Governor, record: Callable[[Receipt], object]
 ) -> Receipt:
-    """The same for a fork whose `files` are a copy that is judged afterwards: the caller records its receipt, once it is known what was kept of its work.
+    """Like `run_with_budget`, for a fork whose `files` are a copy that is reviewed afterwards: the
+    caller records the receipt once it knows what was accepted.
 
-    Recorded here is only what will not be judged: a run that was cancelled, without files, and one that was blocked for a reason that is new.
+    Only receipts of runs that will not be reviewed are recorded here: a cancelled run (without
+    files), and one that was blocked for a new reason.
     """
     receipts: list[Receipt] = []
     try:

@@ -1,6 +1,8 @@
-"""The fork's hands: every call is judged by the permission first, then done on the Files port; a refusal is an answer that the model reads.
+"""The tool executor of a fork: each call is checked against the permission, then executed on the
+file system; a denial is an answer that the model reads.
 
-What was read, and which bytes stood there first, belongs to one run and to nobody else (FK-2).
+Which files were read, and their bytes before the first write, belong to one run and are not shared
+(FK-2).
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ from memorist.forks.spec import EditOnly, FileChange, FolderAccess, NoTools, Per
 from memorist.ports import Files
 
 MAX_BYTES = 1_000_000
-"""Largest file that is read or changed: memories and notes are a hundredth of it."""
+"""Largest file in bytes that is read or changed: memories and notes are a hundredth of it."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What goes back to the model for one call."""
+    """The result of one call for the model."""
 
     text: str
     is_error: bool = False
@@ -36,7 +38,8 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True):
-    """A change that is worked out and not yet written. `before` is None for a file that is not there."""
+    """A change that is computed but not written yet. `before` is None when the file does not exist.
+    """
 
     path: Path
     before: bytes | None
@@ -48,8 +51,10 @@ Make = Callable[[str | None], str | Misfit]
 
 
 def settle(permission: Permission, files: Files) -> Permission:
-    """The permission with real paths. The last name of an `EditOnly` path is not followed: a link put there moves nothing. Raises
-    StoreError.
+    """Resolve the permission's paths. Raises StoreError.
+
+    The last name of a `SingleFileEdit` path is not followed: a link put there does not move the
+    permission.
     """
     match permission:
         case EditOnly(path=path):
@@ -61,8 +66,10 @@ def settle(permission: Permission, files: Files) -> Permission:
 
 
 class Hands:
-    """Does the calls of one run. `given` are the files whose text the fork was shown: they count as read. Raises StoreError when the
-    permission's own path cannot be resolved.
+    """Executes the tool calls of one run.
+
+    `known_files` are the files whose text the fork was shown: they count as read. Raises StoreError
+    when the permission's own path cannot be resolved.
     """
 
     def __init__(self, permission: Permission, files: Files, given: Sequence[Path] = ()) -> None:
@@ -90,7 +97,7 @@ class Hands:
                 return None
 
     async def do(self, call: Call) -> Answer:
-        """Judge the call and do it. What the disk refuses is an answer too."""
+        """Check the call and execute it. A file system error is an answer too."""
         try:
             return await self._done(call)
         except FileNotFoundError:
@@ -99,8 +106,8 @@ class Hands:
             return _no(str(problem))
 
     def changes(self) -> tuple[FileChange, ...]:
-        """The files that hold other bytes now than before the run's first write to them. One that cannot be read any more counts as
-        gone.
+        """The files whose bytes differ from those before the run's first write to them. One that
+        cannot be read any more counts as deleted.
         """
         found = []
         for path, before in self._before.items():
@@ -213,7 +220,7 @@ class Hands:
         return self._change([(file.path, isinstance(file, AddText), _patcher(file)) for file in files])
 
     def _change(self, wanted: Sequence[tuple[str, bool, Make]]) -> Answer:
-        """Judge and work out every change before the first is written."""
+        """Check and compute every change before the first is written."""
         changes: list[Change] = []
         for asked, whole, make in wanted:
             place = self._place(asked)
@@ -226,6 +233,7 @@ class Hands:
             if any(change.path == other.path for other in changes):
                 return _no(f"{place.path} is named twice: put its changes together.")
             changes.append(change)
+        # Nothing is written until every change is allowed and computed.
         for change in changes:
             self._write(change)
         return Answer(text="Changed: " + ", ".join(str(change.path) for change in changes), changed=True)
@@ -257,7 +265,7 @@ class Hands:
         if change.before is not None:
             self._files.write(change.path, change.after, expect=change.before)
         elif not self._files.create(change.path, change.after):
-            raise StoreError(f"{change.path} was made by somebody else meanwhile: read it.")
+            raise StoreError(f"{change.path} was created by another process meanwhile: read it.")
         self._see(change.path, change.after)
 
 

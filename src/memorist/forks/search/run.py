@@ -1,4 +1,6 @@
-"""Search and listing over the Files port. Matching is left to `grep`: a pattern that runs away is then stopped by killing a process."""
+"""Search and listing over the file system port. Matching is left to `grep`: a pattern with runaway
+backtracking is stopped by killing the process.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from memorist.ports import Files
 MAX_FILES = 5_000
 MAX_FILE_BYTES = 1_000_000
 MAX_BYTES = 20_000_000
-"""What one search looks at: far above any memory folder, and read in a second."""
+"""Limits of one search: far above any memory folder, and read within a second."""
 MAX_SHOWN = 200
 """Entries shown when the call names no number: more is no answer to a narrow question."""
 LINE_CHARACTERS = 500
@@ -25,7 +27,7 @@ _MATCH_BYTES = 2_000_000
 
 
 class Lines(Struct, frozen=True):
-    """Several files as one text: the text, and for each file its name and the number of lines before it."""
+    """Several files as one text, with each file's name and the number of lines before it."""
 
     data: bytes
     names: tuple[str, ...]
@@ -33,13 +35,15 @@ class Lines(Struct, frozen=True):
 
 
 async def list_files(files: Files, folder: Path, call: ListFiles) -> str:
-    """Paths below the folder that fit the pattern. Raises StoreError."""
+    """List the paths below the folder that match the pattern. Raises StoreError."""
     names = [str(path) for path in await asyncio.to_thread(_below, files, folder, call.pattern)]
     return _shown(names, None, "No file fits.")
 
 
 async def search(files: Files, root: Path, call: Search) -> str:
-    """The files, lines or counts that match. `root` is a file or a folder. Raises StoreError, and InputError for a pattern that is none."""
+    """The files, lines or counts that match. `root` is a file or a folder. Raises StoreError, and
+    InputError for an invalid pattern.
+    """
     lines = await asyncio.to_thread(_gather, files, root, call.glob)
     found = await _matches(lines, call)
     named: list[tuple[str, int, str]] = []
@@ -62,7 +66,7 @@ def _shown(entries: list[str], limit: int | None, none: str) -> str:
 
 
 def _below(files: Files, folder: Path, pattern: str | None) -> list[Path]:
-    """Regular files below the folder, links and git's own folders left out."""
+    """Regular files below the folder, without links and git's own folders."""
     found = []
     for path in files.walk(folder, limit=MAX_FILES):
         relative = path.relative_to(folder)
@@ -96,8 +100,8 @@ def _gather(files: Files, root: Path, pattern: str | None) -> Lines:
 
 
 async def _matches(lines: Lines, call: Search) -> list[tuple[int, str]]:
-    """Numbers (from 1) and texts of the matching lines. Perl's syntax, which models write, or the extended one where grep does not know
-    that.
+    """Numbers (from 1) and texts of the matching lines. Perl syntax, which models write, or
+    extended syntax where grep lacks it.
     """
     said = ""
     for syntax in ("-P", "-E"):

@@ -1,7 +1,8 @@
-"""`memorist hook EVENT`: hands an event of a coding agent to the process behind the hooks, and prints what it answers.
+"""`memorist hook EVENT`: send a hook event to the daemon and print its response.
 
-It is started for every event, so that it loads only modules of Python that are compiled: `socket` and `signal` would load six more. Whatever goes
-wrong, it ends with status 0, prints nothing that is not whole, and writes one line into the file of failures: memorist can never stop the agent.
+This program is started for every event, so it imports only compiled modules of Python: `socket` and
+`signal` would load six more. On any error it exits with status 0, prints no partial output, and
+adds one line to the failures log: memorist can never stop the agent.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from memorist.hooks import wire
 
 CHUNK = 1024 * 1024
 STEP_SECONDS = 0.01
-"""Time between two looks whether the process behind the hooks is there."""
+"""Pause between two attempts to connect to the daemon."""
 LATE_SECONDS = 0.5
-"""So long after its limit the program ends in any case, whatever it waits for."""
+"""How long after its time limit the program exits unconditionally, whatever it waits for."""
 BROKEN_SECONDS = 60.0
-"""So long after a process that could not start none is started."""
+"""How long no daemon is started after one failed to start."""
 OWN = ("-P", "-m", "memorist", "daemon")
-"""How the process behind the hooks is started; `-P` keeps the folder that it is started in out of what it loads."""
+"""Arguments that start the daemon; `-P` keeps the working folder out of `sys.path`."""
 
 
 class GaveUpError(Exception):
-    """There is no answer, for this reason."""
+    """There is no response; the message says why."""
 
 
 class Asked:
-    """What is asked, and how long it may take."""
+    """The arguments and the deadline of one hook call."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.event = arguments[0] if arguments and not arguments[0].startswith("-") else ""
@@ -47,7 +48,7 @@ class Asked:
 
     @property
     def left(self) -> float:
-        """Seconds that are left. Raises GaveUpError when none are."""
+        """Seconds until the deadline. Raises HookUnanswered when it has passed."""
         left = self.until - time.monotonic()
         if left <= 0:
             raise GaveUpError(f"no answer within {self.seconds:g} seconds")
@@ -55,7 +56,7 @@ class Asked:
 
 
 def _told(folder: str) -> dict[str, float]:
-    """The limits that the settings name, as the process behind the hooks wrote them down."""
+    """The time limits of the settings, as the daemon wrote them to the limits file."""
     try:
         with open(f"{folder}/{wire.LIMITS}", encoding="utf-8") as file:
             return wire.limits(file.read(4_096))
@@ -64,7 +65,7 @@ def _told(folder: str) -> dict[str, float]:
 
 
 def main(arguments: list[str]) -> None:
-    """Ask and print. Never returns, and ends with status 0."""
+    """Send the event and print the response. Never returns: the process exits with status 0."""
     asked = None
     try:
         asked = Asked(arguments)
@@ -75,13 +76,13 @@ def main(arguments: list[str]) -> None:
 
 
 def _watch(asked: Asked) -> None:
-    """End the program when it is late, whatever it waits for."""
+    """Exit the program when it is late, whatever it waits for. Runs in a thread."""
     time.sleep(asked.seconds + LATE_SECONDS)
     _end(asked, GaveUpError("it did not end by itself"))
 
 
 def _end(asked: Asked | None, error: BaseException | None) -> None:
-    """The end, in any case; first the reason, if there is one."""
+    """Log the reason, if there is one, and exit in any case."""
     try:
         if asked is not None and error is not None:
             why = str(error) if isinstance(error, GaveUpError) else f"{type(error).__name__}: {error}"
@@ -91,7 +92,11 @@ def _end(asked: Asked | None, error: BaseException | None) -> None:
 
 
 def _input(asked: Asked) -> bytes:
-    """What the agent says. All of it is read, so that the agent can go on writing; of too much nothing is kept."""
+    """Read the event from standard input.
+
+    All of it is read, so that the agent does not block on writing; an event that is too large is
+    discarded.
+    """
     parts: list[bytes] = []
     size = 0
     while True:
@@ -114,9 +119,9 @@ def _print(data: bytes) -> None:
 
 
 def answer(asked: Asked, data: bytes) -> bytes:
-    """What is to be printed. Starts the process behind the hooks where there is none, or one of another version.
+    """Ask the daemon for the response. Starts a daemon if there is none, or one of another version.
 
-    Raises GaveUpError, or what the system says.
+    Raises HookUnanswered, or OSError.
     """
     enter(asked.home, asked.folder)
     question = wire.header(__version__, asked.event, asked.client, asked.project, len(data)) + data
@@ -129,14 +134,17 @@ def answer(asked: Asked, data: bytes) -> bytes:
             return found[1]
         broken_off += said is not None and found is None
         if broken_off > 1:
-            raise GaveUpError("the process behind the hooks ended in the middle of it, twice")
+            raise GaveUpError("the hook daemon ended during the request, twice")
         if said is None or found is not None:
             starting.begin()
         time.sleep(min(STEP_SECONDS, asked.left))
 
 
 def enter(home: str, folder: str) -> None:
-    """Make the folder, private to the user, and go there. Raises GaveUpError for one in which others may write, or what the system says."""
+    """Create the private hooks folder if needed and change into it.
+
+    Raises HookUnanswered if others may write to it, or OSError.
+    """
     os.makedirs(os.path.dirname(home), exist_ok=True)
     for path in (home, folder):
         if not os.path.isdir(path):
@@ -148,7 +156,10 @@ def enter(home: str, folder: str) -> None:
 
 
 def _try(asked: Asked, question: bytes) -> bytes | None:
-    """All that is answered; None where nobody is there, and what came until then where it was broken off."""
+    """Send the request once and return all that came back.
+
+    None if nobody listens; the bytes received so far if the connection broke.
+    """
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     line.settimeout(asked.left)
     said = b""
@@ -172,7 +183,7 @@ def _try(asked: Asked, question: bytes) -> bytes | None:
 
 
 class Starting:
-    """Starts the process behind the hooks, once, and only one of the programs that find none does."""
+    """Starts the daemon once, and only from one of the hook programs that find none."""
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -180,7 +191,10 @@ class Starting:
         self._turn = -1
 
     def begin(self) -> None:
-        """Start it, unless it is being started. Raises GaveUpError when it ended at once, now or lately."""
+        """Start the daemon, unless it is being started.
+
+        Raises HookUnanswered if it failed to start, now or within START_BACKOFF_SECONDS.
+        """
         if self._process:
             self._look()
             return
@@ -208,7 +222,10 @@ class Starting:
 
 
 def spawn(home: str) -> int:
-    """Start the process behind the hooks, apart from the agent: in a session of its own, without its input and output. Gives its id."""
+    """Start the daemon in a session of its own, detached from the agent's input and output.
+
+    Returns its process id.
+    """
     output = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -223,7 +240,7 @@ def spawn(home: str) -> int:
 
 
 def note(folder: str, event: str, client: str, why: str) -> None:
-    """Add a line to the file of failures. A disk that refuses loses the line."""
+    """Append a line to the failures log. If the disk refuses, the line is lost."""
     words = (f"{time.time():.3f}", event, client, why)
     line = "\t".join(" ".join(word.split())[:500] for word in words) + "\n"
     path = f"{folder}/{wire.FAILURES}"

@@ -1,7 +1,8 @@
-"""The process behind the hooks: it holds the engine and the agents' sessions, answers on the socket, and ends when nothing comes any more.
+"""The hook daemon: holds the engine and the clients' sessions, answers hook calls on the socket,
+and exits when idle.
 
-It makes room for another version of memorist, and for changed settings. Nothing that goes wrong in it reaches an agent: the answer is empty then, and the
-reason stands in the file of failures.
+It also exits for another version of memorist and after changed settings. No error in it reaches an
+agent: the response is empty then, and the reason goes to the failures log.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ from memorist.hooks.listening.run import Listening
 from memorist.hooks.sessions.run import Sessions
 
 LOOK_SECONDS = 2.0
-"""Time between two looks at what is idle, and whether the folder is still there."""
+"""Time between two checks for idle sessions, and for the hooks folder being still there."""
 QUESTION_SECONDS = 30.0
-"""Longest wait for a question that was begun."""
+"""Longest wait for the rest of a request that was begun."""
 ANSWER_SHARE, NOTES_SHARE = 0.9, 0.6
-"""Of the longest wait, what there is for an answer, and for notes within it: the program that asked waits for the whole."""
+"""Shares of the event's time limit for the response, and for updating notes within it; the hook
+program waits the whole limit.
+"""
 
 
 class Question(Struct, frozen=True):
-    """One event, and who asks."""
+    """One hook event with the sender's client and project."""
 
     event: str
     client: str
@@ -45,7 +48,7 @@ class Question(Struct, frozen=True):
 
 
 class Daemon:
-    """Opened on a socket; `serve` returns when it is to end."""
+    """Serves one home on one socket; `serve` returns when the daemon is to exit."""
 
     def __init__(self, home: Path, listening: Listening, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._home = home
@@ -60,12 +63,14 @@ class Daemon:
         self._config = _mark(home)
 
     def _hangs(self) -> None:
-        """In the thread that watches: the loop stands still, or runs without end."""
-        self._note("", "", "the process behind the hooks hung and ended itself; the next hook starts another")
+        """Called in the watchdog thread when the event loop is blocked or busy without end."""
+        self._note("", "", "the hook daemon hung and exited; the next hook starts another")
         end_at_once()
 
     async def serve(self) -> None:
-        """Answer until nothing came for long, the settings changed, another version asks, or the system says so."""
+        """Serve until idle for long, the settings changed, another version asks, or a signal
+        arrives.
+        """
         loop = asyncio.get_running_loop()
         Heartbeat(self._hangs).watch(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -89,7 +94,9 @@ class Daemon:
                 await engine.close()
 
     def _opened(self) -> Memorist | None:
-        """The engine; None where the settings cannot be used, which every answer is empty for until they change."""
+        """Open the engine; None if the settings are invalid, in which case every response is empty
+        until they change.
+        """
         try:
             engine = Memorist(home=self._home)
         except MemoristError as error:
@@ -99,12 +106,14 @@ class Daemon:
         return engine
 
     def _write_limits(self) -> None:
-        """What the settings say of waiting, where the program that agents call finds it without loading them."""
+        """Write the time limits of the settings to a file that hook programs can read without
+        loading the settings.
+        """
         lines = [f"{event} {seconds:g}\n" for event, seconds in self._limits().items()]
         try:
             Path(wire.LIMITS).write_text("".join(lines), encoding="utf-8")
         except OSError as error:
-            self._note("", "", f"the limits could not be written down: {error}")
+            self._note("", "", f"the limits file could not be written: {error}")
 
     def _limits(self) -> dict[str, float]:
         hooks = self._settings
@@ -116,7 +125,7 @@ class Daemon:
         }
 
     async def _look(self) -> None:
-        """Wait a little, then let go of what is idle."""
+        """Wait a little, then close idle sessions and decide whether to exit."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), LOOK_SECONDS)
         if self._sessions is not None:
@@ -126,7 +135,7 @@ class Daemon:
             self._end.set()
 
     async def _answer_line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One question and its answer."""
+        """Serve one connection: one request and its response."""
         self._asked += 1
         self._last = self._clock()
         try:
@@ -140,13 +149,15 @@ class Daemon:
                 writer.write(wire.answer(wire.MOVED))
             await writer.drain()
         except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
-            pass  # whoever asked is gone, or never was one of ours
+            pass  # the hook program is gone, or it was no hook program
         finally:
             self._asked -= 1
             writer.close()
 
     async def _answer(self, question: Question) -> bytes:
-        """What is printed. Whatever goes wrong, an agent must not be stopped by it: the answer is empty then."""
+        """Return what the hook prints; empty on any error, since an agent must not be stopped by
+        it.
+        """
         if self._sessions is None or not self._settings.enabled:
             return b""
         event = read_event(question.data, question.event)
@@ -180,7 +191,7 @@ class Daemon:
 
 
 async def _question(reader: asyncio.StreamReader) -> Question | str | None:
-    """A question; `moved` for one of another version, None for what is no question."""
+    """Read a request; `moved` for one of another version, None for anything else."""
     line = await reader.readline()
     read = wire.read_header(line)
     if read is None:
@@ -192,7 +203,7 @@ async def _question(reader: asyncio.StreamReader) -> Question | str | None:
 
 
 def _mark(home: Path) -> tuple[int, int] | None:
-    """When the settings were changed last; None where there are none."""
+    """Modification time and size of config.toml; None if there is none."""
     try:
         found = (home / "config.toml").stat()
     except OSError:
@@ -201,7 +212,7 @@ def _mark(home: Path) -> tuple[int, int] | None:
 
 
 def run(home: Path, listening: Listening) -> None:
-    """Serve until the end."""
+    """Serve until the daemon is to exit."""
 
     async def serve() -> None:
         await Daemon(home, listening).serve()

@@ -1,6 +1,8 @@
-"""A process whose loop stands still ends itself, so that the next hook starts another: else each event would be waited for in vain, for ever.
+"""A watchdog for the daemon's event loop: a blocked process exits, so that the next hook starts
+another.
 
-Nothing is lost by that: what was not taken in yet stands in the agent's own file.
+Otherwise every event would wait in vain. Nothing is lost: whatever was not processed is still in
+the client's session file.
 """
 
 from __future__ import annotations
@@ -13,18 +15,30 @@ from collections.abc import Callable
 
 LOOK_SECONDS = 10.0
 BEAT_SHARE = 0.2
-"""Of the time between two looks, that between two beats."""
+"""Time between two beats, as a share of the time between two checks."""
 LOOKS = 6
-"""Looks in a row without a beat, and without work, after which the process counts as hanging: a minute. They are counted, and no clock is read, since a
-process that was stopped, or a machine that slept, must not find itself late when it goes on."""
+"""Consecutive checks without a beat and without work after which the process counts as hung: one
+minute.
+
+Checks are counted instead of reading a clock, so that a process that was stopped, or a machine that
+slept, is not late when it resumes.
+"""
 IDLE_SECONDS = 0.1
-"""Processor time between two looks below which there was no work. One that works on something long is left to it, however busy the machine is."""
+"""CPU seconds between two checks below which the process did no work.
+
+A process that works on something long is left alone, however busy the machine is.
+"""
 ENDLESS_SECONDS = 120.0
-"""Processor time without a beat after which the work counts as endless; a session of 300 MB is read in a sixth of it."""
+"""CPU seconds without a beat after which the work counts as endless; reading a 300 MB session takes
+a sixth of it.
+"""
 
 
 class Heartbeat:
-    """`hangs` is called, beside the loop, where it stands still or runs without end. `spent` is the processor time of the process in seconds."""
+    """Calls `on_hang`, from the watchdog thread, when the loop is blocked or runs without end.
+
+    `cpu_seconds` returns the CPU time of the process.
+    """
 
     def __init__(self, hangs: Callable[[], None], looks: int = LOOKS, spent: Callable[[], float] = time.process_time) -> None:
         self._hangs = hangs
@@ -35,11 +49,11 @@ class Heartbeat:
         self._beat_at = self._looked_at = spent()
 
     def beat(self) -> None:
-        """The loop goes."""
+        """Record that the loop is running."""
         self._beaten = True
 
     def look(self) -> None:
-        """See whether it went since the last look."""
+        """Check whether the loop has run since the last check."""
         now = self._spent()
         worked = now - self._looked_at >= IDLE_SECONDS
         self._looked_at = now
@@ -51,7 +65,9 @@ class Heartbeat:
             self._hangs()
 
     def watch(self, loop: asyncio.AbstractEventLoop, seconds: float = LOOK_SECONDS) -> None:
-        """Have the loop beat, whatever else it waits for, and look at that in a thread, which ends with the process."""
+        """Schedule beats in the loop, and check them in a daemon thread that ends with the
+        process.
+        """
 
         def beating() -> None:
             self.beat()
@@ -67,5 +83,5 @@ class Heartbeat:
 
 
 def end_at_once() -> None:
-    """End the process, whatever it waits for."""
+    """Exit the process, whatever it waits for."""
     os._exit(1)

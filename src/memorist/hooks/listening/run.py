@@ -1,6 +1,8 @@
-"""Who answers hooks: at most one process of a home, which holds a lock and listens on a socket that only its user can open.
+"""The daemon's lock and socket: at most one process of a home answers hooks, on a socket only its
+user can open.
 
-Nothing of the engine is loaded here, so that the socket is there before the engine is, and questions wait in it.
+Nothing of the engine is loaded here, so that the socket exists before the engine does, and requests
+queue in it.
 """
 
 from __future__ import annotations
@@ -19,16 +21,19 @@ from memorist.hooks import wire
 from memorist.hooks.call.run import GaveUpError, enter
 
 WAIT_SECONDS = 15.0
-"""Longest wait for a process that makes room: it closes its sessions first."""
+"""Longest wait for a process that is shutting down: it closes its sessions first."""
 WORKS_SECONDS = 10.0
-"""So long a process that works may be busy: loading the engine, or reading a long session."""
+"""How long a healthy daemon may be busy: loading the engine, or reading a long session."""
 STEP_SECONDS = 0.05
 QUEUE = 128
-"""Questions that may wait in the socket."""
+"""Requests that may wait in the socket."""
 
 
 class Listening:
-    """The socket and the lock. The process works in the folder of the hooks from here on: names of sockets are short."""
+    """The socket and the lock.
+
+    From here on the process works in the hooks folder, because socket paths must be short.
+    """
 
     def __init__(self, folder: Path, lock: int, line: socket.socket) -> None:
         self.folder = folder
@@ -45,7 +50,7 @@ class Listening:
             return False
 
     def leave(self) -> None:
-        """Take no more questions. May be called twice."""
+        """Accept no more requests. May be called twice."""
         self.line.close()
         if self.is_ours:
             with contextlib.suppress(OSError):
@@ -61,9 +66,12 @@ class Listening:
 
 
 def listen(home: Path) -> Listening | None:
-    """Listen for a home; None when another process does already. Waits for one that is about to end.
+    """Open the socket of a home; None if another process listens already.
 
-    Raises StoreError for a folder that cannot be used, and when another process keeps the lock without listening.
+    Waits for one that is shutting down.
+
+    Raises StoreError for a folder that cannot be used, and when another process keeps the lock
+    without listening.
     """
     folder = home / wire.FOLDER
     try:
@@ -71,6 +79,7 @@ def listen(home: Path) -> Listening | None:
         lock = os.open(wire.LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except (GaveUpError, OSError) as error:
         raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
+    # The lock comes first: only its holder may replace the socket file.
     if not _taken(lock):
         os.close(lock)
         return None
@@ -90,7 +99,7 @@ def _taken(lock: int) -> bool:
             if answers():
                 return False
             if time.monotonic() > until:
-                raise StoreError("another process of memorist holds the lock of the hooks and does not answer; end it") from None
+                raise StoreError("another memorist process holds the lock of the hooks and does not respond; end it") from None
             time.sleep(STEP_SECONDS)
         else:
             os.ftruncate(lock, 0)
@@ -99,7 +108,7 @@ def _taken(lock: int) -> bool:
 
 
 def answers() -> bool:
-    """Whether somebody listens on the socket of the folder that this process works in."""
+    """Whether a process listens on the socket in the working folder."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(STEP_SECONDS)
         try:
@@ -110,7 +119,10 @@ def answers() -> bool:
 
 
 def works() -> bool:
-    """Whether the process behind the hooks of this folder does its work. One that hangs can be connected to: the system does that for it."""
+    """Whether the daemon of the working folder responds.
+
+    Connecting alone proves nothing: the system accepts connections for a hung process too.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(WORKS_SECONDS)
         try:

@@ -1,7 +1,8 @@
-"""Putting memorist into an agent's settings and taking it out: each file changes in one step, and what was there comes back.
+"""Install memorist into a client's settings and remove it again, each file in one atomic write.
 
-memorist's entries are taken out of the text as they were put in. Checksums of a file before and after stand in the home folder, so that uninstalling can
-tell that it gives back what was there; nothing of what the file says does, since settings hold keys.
+Memorist's entries are removed from the text the way they were added. The home keeps checksums of
+each file before and after, so that uninstalling can tell whether it restores the original; the
+content itself is never copied, because settings hold keys.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ from memorist.ports import Files
 RECORD = "installed.json"
 AGENTS_FOLDERS = (".claude", ".codex")
 MOST_BYTES = 64 * 1024 * 1024
-"""Larger than any settings file; Claude Code's own, which also holds its histories, grows to some megabytes."""
+"""Larger than any settings file; Claude Code's own, which also holds histories, grows to some
+megabytes.
+"""
 
 
 class Target(Struct, frozen=True):
-    """A file that is changed, and how; `why` names it for a person. `empty` is what a missing file counts as."""
+    """A file to change and how; `purpose` names it for the user.
+
+    `empty_text` is what a missing file counts as.
+    """
 
     path: Path
     why: str
@@ -49,14 +55,14 @@ class Target(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """What becomes of a file; None where there is none before, or after."""
+    """The content of a file before and after; None where there is no file."""
 
     path: Path
     before: bytes | None
     after: bytes | None
 
     def diff(self) -> str:
-        """The change, as `diff -u` shows it; empty where nothing changes."""
+        """The change as a unified diff; empty if nothing changes."""
         old, new = (_lines(data) for data in (self.before, self.after))
         names = ("/dev/null" if self.before is None else str(self.path), "/dev/null" if self.after is None else str(self.path))
         return "".join(difflib.unified_diff(old, new, *names))
@@ -67,15 +73,19 @@ class Record(Struct, frozen=True, kw_only=True):
 
     path: str
     before: str
-    """Checksum of what it held; empty where that is not known: it was changed by others between two installations."""
+    """Checksum of the original content; empty if unknown: others changed the file between two
+    installations.
+    """
     after: str
     """Checksum of what was written."""
     made: bool = False
-    """There was no such file."""
+    """Whether memorist created the file."""
     blank: str = ""
-    """What it held, where that was nothing but blank space and a pair of braces."""
+    """The original content, if it was only blanks and a pair of braces."""
     kept: tuple[str, ...] = ()
-    """What was there before for entries to go into (`memorist.hooks.entries.containers`), and stays when it becomes empty."""
+    """Containers that existed before (`memorist.hooks.install.find_containers`); they stay when
+    they become empty.
+    """
 
 
 def _lines(data: bytes | None) -> list[str]:
@@ -84,7 +94,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """Whose settings: of the user, or of one project of theirs."""
+    """Whose settings: the user's, or those of one project."""
 
     home: Path
     """The user's home folder."""
@@ -93,7 +103,10 @@ class Where(Struct, frozen=True, kw_only=True):
 
 
 def targets(client: Client, where: Where, program: Program, hooks: Mapping[str, object], *, mcp: bool) -> list[Target]:
-    """The files of an agent's settings that are changed. Hooks name a program of this machine: in a project they go where nothing is shared."""
+    """The settings files to change.
+
+    Hooks name a program of this machine, so in a project they go into the file that is not shared.
+    """
     claude = where.environment.get("CLAUDE_CONFIG_DIR", "")
     codex = where.environment.get("CODEX_HOME", "")
     if client == "claude-code":
@@ -111,20 +124,27 @@ def targets(client: Client, where: Where, program: Program, hooks: Mapping[str, 
 
 
 class Plugging:
-    """At work for one home of memorist."""
+    """Installs hooks for one home of memorist."""
 
     def __init__(self, home: Path, files: Files) -> None:
         self._files = files
         self._path = home / wire.FOLDER / RECORD
 
     def plan_in(self, target: Target) -> Change:
-        """What installing changes. Raises InputError for a file that cannot be understood or is read-only, StoreError for one that cannot be read."""
+        """Plan an installation.
+
+        Raises InputError for a file that is invalid or read-only, StoreError for one that cannot be
+        read.
+        """
         path, before = self._read(target)
         text = target.empty if before is None or not before.strip() else _text(before, path)
         return _allowed(Change(path, before, _made(lambda: target.put(text), path)))
 
     def plan_out(self, target: Target) -> Change:
-        """What uninstalling changes: back to what was there, where nobody changed the file since. Raises as `plan_in` does."""
+        """Plan a removal: the original content if nobody changed the file since.
+
+        Raises as `plan_install` does.
+        """
         return _allowed(self._out(target))
 
     def _out(self, target: Target) -> Change:
@@ -154,13 +174,16 @@ class Plugging:
         return path, data
 
     def records(self) -> dict[str, Record]:
-        """What was installed, by path; a record that cannot be read counts as none."""
+        """The installed files by path; an unreadable record file counts as empty."""
         with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
             return {each.path: each for each in msgspec.json.decode(self._files.read(self._path), type=list[Record])}
         return {}
 
     def put(self, change: Change) -> None:
-        """Install. What was there is written down first. Raises StoreError, WriteConflict where the file changed since the plan."""
+        """Install; the record is written first.
+
+        Raises StoreError, or WriteConflict if the file changed since the plan.
+        """
         if change.before == change.after or change.after is None:
             return
         records = self.records()
@@ -175,12 +198,12 @@ class Plugging:
         self._keep(records)
         if change.before is None:
             if not self._files.create(change.path, change.after):
-                raise WriteConflict(f"{change.path} was made just now; look at it and try again")
+                raise WriteConflict(f"{change.path} was created just now; look at it and try again")
         else:
             self._files.write(change.path, change.after, expect=change.before)
 
     def take(self, change: Change) -> None:
-        """Uninstall. Raises StoreError, WriteConflict where the file changed since the plan."""
+        """Uninstall. Raises StoreError, or WriteConflict if the file changed since the plan."""
         if change.before is not None and change.after is None:
             if self._files.read(change.path) != change.before:
                 raise WriteConflict(f"{change.path} was changed just now; look at it and try again")
@@ -208,7 +231,11 @@ def _first(change: Change, after: bytes) -> Record:
 
 
 def _allowed(change: Change) -> Change:
-    """The change, where its file may be written: replacing a file needs no permission on it, but whoever made it read-only wants it as it is."""
+    """Return the change if its file is writable.
+
+    Replacing a file needs no write permission on it, but a read-only file shows that its owner does
+    not want it changed.
+    """
     if change.before not in (None, change.after) and not change.path.stat().st_mode & stat.S_IWUSR:
         raise InputError(f"{change.path} is left as it is: it is read-only; give yourself write permission first (chmod u+w)")
     return change
@@ -218,7 +245,7 @@ def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is left as it is: it is not UTF-8 text; mend it first") from error
+        raise InputError(f"{path} is left as it is: it is not UTF-8 text; fix it first") from error
 
 
 def _made(make: Callable[[], str], path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""One session of an agent, as its hooks and its session file show it."""
+"""One session of a client, fed by its hook events and its session file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from memorist.hooks.tail.run import Tail
 
 FORMATS: dict[Client, str] = {"claude-code": "anthropic", "codex": "openai_responses"}
 GROWN_BYTES = 256 * 1024
-"""After a tool call the session file is read when so much is new in it; else at the end of the turn."""
+"""Unread bytes from which on the session file is read after a tool call; otherwise at the end of
+the turn.
+"""
 
 
 class AgentSession:
-    """Events of one session come in order; what an agent waits for goes before what it does not wait for."""
+    """Events of one session arrive in order; responses that an agent waits for come before
+    follow-up work.
+    """
 
     def __init__(self, engine: Memorist, client: Client, event: HookEvent, project: str) -> None:
         self._client = client
@@ -31,13 +35,15 @@ class AgentSession:
         self._notes: asyncio.Future[None] | None = None
 
     def _look_at(self, event: HookEvent) -> None:
-        """The file that the agent writes; it may change, and may not be there yet."""
+        """Track the session file of the event; it may change, and may not exist yet."""
         path = Path(event.transcript_path) if event.transcript_path else None
         if path is not None and (self._tail is None or self._tail.path != path):
             self._tail = Tail(path)
 
     def _first_reading(self) -> str:
-        """The folder that the session began in, which stays when the agent goes elsewhere; empty where nothing is written yet."""
+        """The folder that the session started in, which stays when the agent changes folders; empty
+        if unknown.
+        """
         if self._tail is None or not self._tail.is_there:
             return ""
         try:
@@ -46,7 +52,10 @@ class AgentSession:
             return ""
 
     async def answer(self, event: HookEvent, seconds: float) -> str:
-        """What is shown at an event; empty for one that only brings work. `seconds` is what there is for notes that are brought up to date."""
+        """The text to show at an event; empty for an event that only causes work.
+
+        `seconds` is the time available for updating the notes.
+        """
         self._look_at(event)
         match event.hook_event_name:
             case "SessionStart":
@@ -72,14 +81,16 @@ class AgentSession:
         return restored(self._attended.sections(), self._attended.layout.notes, texts, self._client)
 
     async def _within(self, seconds: float, why: str) -> None:
-        """Bring the notes up to date; what takes longer goes on by itself, and the notes are taken as they are."""
+        """Update the notes within the time limit; a longer update goes on in the background, and
+        the notes are used as they are.
+        """
         self._notes = asyncio.ensure_future(self._attended.take_notes(why))
         await asyncio.wait([self._notes], timeout=seconds)
         if self._notes.done():
             self._notes.result()
 
     async def after(self, event: HookEvent) -> None:
-        """The work of an event that the agent does not wait for, and what is left to do after one that it did. Raises MemoristError."""
+        """Do the work of an event that the agent does not wait for. Raises MemoristError."""
         self._look_at(event)
         match event.hook_event_name:
             case "PostToolUse":
@@ -93,7 +104,7 @@ class AgentSession:
             case "SessionEnd":
                 await self._ended()
             case "UserPromptSubmit":
-                pass  # the prompt is written down after this
+                pass  # the client writes the prompt to its session file after this event
             case _:
                 await self.follow()
 
@@ -106,7 +117,10 @@ class AgentSession:
             self._attended.recorded(self._tail.path)
 
     async def follow(self, *, whole: bool = False) -> None:
-        """Take in what the agent wrote since the last time. A file that is not there yet is no fault. Raises UnreadableSession."""
+        """Process what the client wrote since the last reading.
+
+        A missing file is no error. Raises UnreadableSession.
+        """
         tail = self._tail
         if tail is None or not tail.is_there:
             return
@@ -117,7 +131,7 @@ class AgentSession:
                 self._attended.rewound(found.live)
 
     async def close(self) -> None:
-        """Let go of the session. May be called twice."""
+        """Close the session. May be called twice."""
         if self._notes is not None:
             await asyncio.wait([self._notes])
         await self._attended.close()

@@ -1,4 +1,6 @@
-"""The agents' sessions that are open in this process: opened by their first event, closed at their end or when nothing comes."""
+"""The open sessions of the daemon: opened by their first event, closed at their end or
+when idle.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ Key = tuple[str, str]
 
 
 class _Place:
-    """Where a session is held while it is open, and where whoever wants it waits while it is opened or closed."""
+    """One open session, and the lock that callers wait on while it is opened or closed."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -24,7 +26,7 @@ class _Place:
 
 
 class Sessions:
-    """All of one engine. `failed` is told what went wrong in work that nobody waits for."""
+    """All sessions of one engine. `on_failure` is called with errors of background work."""
 
     def __init__(self, engine: Memorist, clock: Callable[[], float], failed: Callable[[HookEvent, Client, BaseException], None]) -> None:
         self._engine = engine
@@ -36,7 +38,7 @@ class Sessions:
         return len(self._places)
 
     async def answer(self, client: Client, event: HookEvent, project: str, seconds: float) -> str:
-        """What is shown at an event; then the work that it brings goes on by itself."""
+        """The text to show at an event; its follow-up work then runs in the background."""
         place = self._places.setdefault((client, event.session_id), _Place())
         place.waiting += 1
         try:
@@ -49,12 +51,13 @@ class Sessions:
             place.waiting -= 1
             if place.session is None and not place.waiting:
                 self._places.pop((client, event.session_id), None)
+        # Follow-up work forms a chain: each task waits for the one before, so that events are processed in order.
         before = place.work
         place.work = asyncio.create_task(self._after(place, before, client, event))
         return said
 
     async def _after(self, place: _Place, before: asyncio.Task[None] | None, client: Client, event: HookEvent) -> None:
-        """The work of one event, behind that of the one before."""
+        """Run the follow-up work of one event after that of the event before it."""
         if before is not None:
             await asyncio.wait([before])
         session = place.session
@@ -66,10 +69,10 @@ class Sessions:
         if error is not None:
             self._failed(event, client, error)
         if event.hook_event_name == "SessionEnd" and place.work is asyncio.current_task() and not place.waiting:
-            await self._close((client, event.session_id), place)  # unless the agent took it up again meanwhile
+            await self._close((client, event.session_id), place)  # unless the client resumed it meanwhile
 
     async def _close(self, key: Key, place: _Place) -> None:
-        """Close a session. Who wants it meanwhile waits, and opens it anew."""
+        """Close a session. An event that arrives meanwhile waits, then opens it again."""
         async with place.lock:
             session, place.session = place.session, None
             if session is not None:
@@ -78,14 +81,14 @@ class Sessions:
             del self._places[key]
 
     async def close_idle(self, seconds: float) -> None:
-        """Close the sessions from which nothing came for so long."""
+        """Close the sessions without an event for this many seconds."""
         now = self._clock()
         for key, place in list(self._places.items()):
             if now - place.used > seconds and not place.waiting and (place.work is None or place.work.done()):
                 await self._close(key, place)
 
     async def close(self) -> None:
-        """Let what was handed over end, and close every session."""
+        """Wait for background work to end, then close every session."""
         works = [place.work for place in self._places.values() if place.work is not None]
         if works:
             await asyncio.wait(works)

@@ -1,4 +1,8 @@
-"""A session file while its agent writes it: read again from where the last turn but one ended, so that length does not matter."""
+"""Read a session file incrementally while its client writes it.
+
+Each reading starts where the last turn but one ended, so that its cost does not depend on the
+file's length.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +18,21 @@ from memorist.hooks.news import News, news
 from memorist.store.lines import LINE_LIMIT
 
 WHOLE_BYTES = 4 * 1024 * 1024
-"""A file up to this size is read whole each time: a few hundredths of a second, and nothing that a rewind changed is missed. Ours."""
+"""A file up to this size is read in full each time: it takes a few hundredths of a second, and no
+rewind is missed. Our choice.
+"""
 FIRST_LINES = 200
-"""Lines that are looked at for what the session is."""
+"""Lines that are searched for the session's header."""
 NOTHING = News(head=None, fresh=(), live=(), skipped=0, whole=False)
 READERS = {"claude_code": claude_code_jsonl.read, "codex": codex_rollout_jsonl.read, "memorist": memorist_jsonl.read}
 _BACK = b'"thread_rolled_back"'
-"""A user's taking back of turns concerns lines that were read before."""
+"""A rollback of turns concerns lines that were read before."""
 
 
 class _Stretch:
-    """Lines from one place on; those before it count as blank, so that every line keeps its number."""
+    """Lines from an offset on; earlier lines are yielded empty, so that every line keeps its
+    number.
+    """
 
     def __init__(self, path: Path, lines: int, start: int) -> None:
         self._path = path
@@ -57,11 +65,16 @@ class Tail:
         self.path = path
         self._format = ""
         self._from = self._turn = self._read = (0, 0)
-        """Lines and bytes: where a reading begins, where the newest turn began, and up to where was read."""
+        """Line and byte offsets: where the next reading begins, where the newest turn began, and
+        how far the file was read.
+        """
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a file to read. A pipe or a terminal in its place is none: opening it would hold up the sessions of all agents."""
+        """Whether there is a regular file.
+
+        A pipe or terminal does not count: opening it would block all sessions.
+        """
         try:
             return self.path.is_file()
         except OSError:  # such as a name that is too long
@@ -69,7 +82,7 @@ class Tail:
 
     @property
     def grown(self) -> int:
-        """Bytes that are new since the last reading."""
+        """Bytes since the last reading."""
         return max(0, self._size - self._read[1])
 
     @property
@@ -80,7 +93,10 @@ class Tail:
             return 0
 
     def read(self, known: Collection[str], *, whole: bool = False) -> News:
-        """What is new. `whole` reads the file from its start. Raises UnreadableSession for lines that are no session."""
+        """Return the new records.
+
+        `from_start` reads the whole file. Raises UnreadableSession if it is no session file.
+        """
         start = self._from if not whole and WHOLE_BYTES < self._read[1] <= self._size else (0, 0)
         stretch = _Stretch(self.path, *start)
         if next(iter(stretch), None) is None:
@@ -93,7 +109,10 @@ class Tail:
         return found
 
     def beginning(self) -> str:
-        """The folder that the session began in; empty where the file does not say. Raises UnreadableSession."""
+        """The folder that the session started in; empty if the file does not say.
+
+        Raises UnreadableSession.
+        """
         stretch = _Stretch(self.path, 0, 0)
         self._format = recognise(stretch)
         head = next(READERS[self._format](list(islice(stretch, FIRST_LINES))))
@@ -101,9 +120,9 @@ class Tail:
 
     @property
     def format(self) -> str:
-        """Who wrote the file; empty before the first reading."""
+        """The format of the file; empty before the first reading."""
         return self._format
 
     def turn_ended(self) -> None:
-        """Later readings begin with the turn before this place."""
+        """Let later readings begin at the start of the turn that just ended."""
         self._from, self._turn = self._turn, self._read

@@ -1,1 +1,1 @@
-"""Where Magic Docs are on disk."""
+"""Magic Docs on disk."""

@@ -1,4 +1,6 @@
-"""Magic Docs on disk: where one really is, which files are one, which paths lead nowhere, and the person's own prompt."""
+"""Magic Docs on disk: resolving and finding them, checking the paths they name, and loading the
+user's own prompt.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ from memorist.store.files import present
 from memorist.store.layout import Layout
 
 FILES_LOOKED_AT = 50_000
-"""Files of a project among which Magic Docs are looked for by name. Ours."""
+"""Files of a project that are searched for Magic Docs by name. Our choice."""
 
 _VERSIONS = frozenset({".git", ".hg", ".svn"})
 _NOT_OURS = frozenset({"node_modules", "site-packages", "vendor"})
-"""Folders of other people's code."""
+"""Folders of third-party code."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A Magic Doc that was found. `why` says why it is not kept; it is empty for one that is."""
+    """A Magic Doc that was found. `why` says why it is not updated; empty for one that is."""
 
     path: Path
     title: str = ""
@@ -42,7 +44,9 @@ class Ground(Struct, frozen=True, kw_only=True):
 
 
 def place_of(ground: Ground, asked: str) -> Path | str:
-    """Where a document really is, or why it is not kept: it must be a plain file inside the project, and no link may lead out. Raises StoreError."""
+    """Resolve a document, or return why it is not updated: it must be a plain file inside the
+    project, and no link may lead out. Raises StoreError.
+    """
     problem = path_problem(asked)
     if problem:
         return problem
@@ -61,7 +65,7 @@ def place_of(ground: Ground, asked: str) -> Path | str:
 
 
 def looked(ground: Ground, asked: str) -> Place | None:
-    """The Magic Doc at a path that was read; None for any other file, and for one that cannot be read."""
+    """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
     if path_problem(asked):
         return None
     named = ground.project / asked
@@ -77,7 +81,10 @@ def looked(ground: Ground, asked: str) -> Place | None:
 
 
 def found_in(ground: Ground) -> list[Place]:
-    """Every Magic Doc of a project, by path; hidden folders and other people's code are left out. Raises StoreError and FileNotFoundError."""
+    """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
+
+    Raises StoreError and FileNotFoundError.
+    """
     root = ground.files.resolve(ground.project)
     names = [
         name for name, _ in ground.files.scan(root, limit=FILES_LOOKED_AT) if is_markdown(name) and not _NOT_OURS & set(name.split("/"))
@@ -86,7 +93,9 @@ def found_in(ground: Ground) -> list[Place]:
 
 
 def missing(ground: Ground, path: Path, before: str, after: str) -> tuple[str, ...]:
-    """The paths that only the new text of a document names, that begin in a folder of the project or beside the document, and that lead nowhere."""
+    """Return paths that only the new text names, that begin in a folder of the project or next to
+    the document, and that do not exist.
+    """
     files = ground.files
     roots = (path.parent, files.resolve(ground.project))
     lost = []
@@ -98,7 +107,10 @@ def missing(ground: Ground, path: Path, before: str, after: str) -> tuple[str, .
 
 
 def docs_texts(files: Files, layout: Layout) -> Texts:
-    """Our prompt, or the person's own from the home folder. Raises SettingsError for one that is not UTF-8."""
+    """Load our prompt, or the user's own from the home folder.
+
+    Raises SettingsError for one that is not UTF-8.
+    """
     found = present(files, layout.own_docs_prompt)
     try:
         own = None if found is None else found.decode("utf-8")

@@ -1,1 +1,1 @@
-"""Which Magic Docs a session keeps, from one process to the next."""
+"""The Magic Docs of a session, saved for the next process."""

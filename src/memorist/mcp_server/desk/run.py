@@ -1,4 +1,6 @@
-"""Where a client's calls are carried out, one after another, in one thread: the tools, resources and prompts of each project that is asked for."""
+"""Dispatches a client's calls, one after another in one thread: the tools, resources and prompts of
+each project.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,16 @@ from memorist.store.layout import Layout
 from memorist.store.uses import keep_uses, uses_of
 
 OPEN = 16
-"""Projects that one server keeps open; a client works in one, and a server for many closes the one asked for longest ago."""
+"""Projects that one server keeps open.
+
+A client works in one; a server for many closes the least recently used one.
+"""
 LISTED = 10
-"""Sessions and waiting changes that the status names."""
+"""Sessions and waiting changes that the status lists."""
 
 
 class Project:
-    """One project's memory and sessions, open."""
+    """The open memory and sessions of one project."""
 
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
         self.root = root
@@ -68,7 +73,7 @@ class Project:
         return self._database
 
     def tools(self, client: str) -> MemoryTools:
-        """The tools on memory, for the client of that name."""
+        """The memory tools, for the client of that name."""
         folder = str(self.memory.where.folder)
         means = MemoryMeans(
             client=client,
@@ -81,7 +86,7 @@ class Project:
         return MemoryTools(self.memory, means)
 
     def close(self) -> None:
-        """Let go of its files."""
+        """Close its files."""
         self.search.close()
         self.memory.close()
         if self._database is not None:
@@ -90,14 +95,17 @@ class Project:
 
 
 class Desk:
-    """Answers for any number of projects. All of it is called from one thread."""
+    """Answers for any number of projects. All methods are called from one thread."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = os.environ if environment is None else environment
         self._open: OrderedDict[Path, Project] = OrderedDict()
 
     def project(self, root: Path) -> Project:
-        """The project of that root, opened when it is first asked for. Raises SettingsError, StoreError."""
+        """Return the project of that root, opened on first use.
+
+        Raises SettingsError, StoreError.
+        """
         if root not in self._open:
             self._open[root] = Project(root, self._environment)
             if len(self._open) > OPEN:
@@ -107,11 +115,11 @@ class Desk:
 
     @staticmethod
     def root(named: Path | None, roots: Sequence[str], working: Path) -> Path:
-        """The root of the project that a client means. Raises InputError."""
+        """Return the root of the project that a client works in. Raises InputError."""
         return chosen(named, roots, working)
 
     def answer(self, root: Path, asked: Asked, client: str) -> str:
-        """What a tool says. Raises MemoristError."""
+        """Return a tool's answer. Raises MemoristError."""
         return bounded(self._answer(self.project(root), asked, client))
 
     def _answer(self, project: Project, asked: Asked, client: str) -> str:
@@ -131,20 +139,26 @@ class Desk:
         return text
 
     def notes(self, root: Path, session: str) -> str:
-        """The notes of a session, as the resource of its id. Raises InputError, NothingToDo, StoreError."""
+        """Return the notes of a session, as the resource of its id.
+
+        Raises InputError, NothingToDo, StoreError.
+        """
         return bounded(_notes(self.project(root), session, 0))
 
     def index(self, root: Path) -> str:
-        """The index of the memories, as data. Raises StoreError."""
+        """Return the memory index, as data. Raises StoreError."""
         text = self.project(root).memory.shown_index().text.strip()
         return render(load("mcp/index"), {"index": page(harmless(text)) if text else "(there are none yet)"}, strict=True).strip()
 
     def with_notes(self, root: Path) -> list[Known]:
-        """The newest sessions that have notes. Raises StoreError."""
+        """Return the newest sessions that have notes. Raises StoreError."""
         return _with_notes(self.project(root))
 
     def compact(self, root: Path, session: str, instructions: str) -> str:
-        """The request for a record of the conversation. Raises InputError, NothingToDo, StoreError."""
+        """Render the prompt for a record of the conversation.
+
+        Raises InputError, NothingToDo, StoreError.
+        """
         told = ""
         if session:
             known, text = self.project(root).sessions.notes(session)
@@ -153,16 +167,16 @@ class Desk:
         return bounded(render(load("mcp/compact"), {"instructions": wish, "notes": told.strip()}, strict=True).strip())
 
     def skillify(self, root: Path, session: str, description: str) -> str:
-        """The request for a skill. Raises InputError, NothingToDo, StoreError."""
+        """Render the prompt for a skill. Raises InputError, NothingToDo, StoreError."""
         text: str = import_module("memorist.mcp_server.skillify.run").request(self.project(root).sessions, session, description)
         return text
 
     def memory(self, root: Path, path: str, client: str) -> str:
-        """One memory, as the resource of its path. Raises InputError, StoreError."""
+        """Return one memory, as the resource of its path. Raises InputError, StoreError."""
         return bounded(self.project(root).tools(client).read(MemoryRead(path=path)))
 
     def close(self) -> None:
-        """Let go of all projects."""
+        """Close all projects."""
         while self._open:
             self._open.popitem()[1].close()
 
@@ -234,7 +248,7 @@ def _status(project: Project) -> str:
         f"writing: {memory.settings.policy}",
         f"waiting for the user: {len(waiting)}" + (" (memorist memory inbox)" if waiting else ""),
     ]
-    # Not their names: a planted order may stand in one.
+    # Not their names: one may hold a prompt injection.
     lines += [f"  {each.id}: {one_line('; '.join(each.reasons))}" for each in waiting[-LISTED:]]
     with_notes = _with_notes(project)
     lines.append("sessions with notes, newest first:" if with_notes else "sessions with notes: none")

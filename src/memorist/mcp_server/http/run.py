@@ -1,6 +1,7 @@
-"""The MCP server over HTTP (streamable), for clients that cannot start a program: on this machine, unless it is told otherwise and given a token (SF-6).
+"""The MCP server over streamable HTTP, for clients that cannot start a program.
 
-It looks at the Host and Origin headers, so that no page in a browser reaches it by a name of its own.
+It listens on this machine only, unless configured otherwise and given a token (SF-6). It checks the
+Host and Origin headers, so that no page in a browser reaches it through a name of its own.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ PATH = "/mcp"
 MOST_BODY = 1_000_000
 """Bytes of the largest request: fifty times the longest memory that an agent may write."""
 MOST_AT_ONCE = 200
-"""Connections at once; further ones are told to come again (503)."""
+"""Concurrent connections; further ones are refused with 503."""
 
 
 class Doors(Struct, frozen=True, kw_only=True):
-    """Who may come in."""
+    """Which requests the server accepts."""
 
     hosts: frozenset[str] = LOOPBACK
-    """Names that the server answers to, in small letters, without port."""
+    """Host names that the server answers to, in lower case and without port."""
     token: str = ""
-    """What a client must show; empty where none is needed."""
+    """Token that a client must send; empty where none is needed."""
 
     def refusal(self, headers: Headers) -> tuple[int, str] | None:
-        """Status and reason for a request that may not come in; None for one that may."""
+        """Return status and reason for a request that is refused; None for one that is accepted."""
         if not answers_to(headers.getlist("host"), self.hosts):
             return 421, "The server does not answer to this name; see --allow-host."
         origins = headers.getlist("origin")
@@ -52,7 +53,7 @@ class Doors(Struct, frozen=True, kw_only=True):
 
 
 class Guarded:
-    """Lets through what the doors let in."""
+    """Passes on the requests that the access policy accepts."""
 
     def __init__(self, inner: ASGIApp, doors: Doors) -> None:
         self._inner = inner
@@ -69,7 +70,11 @@ class Guarded:
 
 
 def doors(host: str, allowed: Collection[str], token: str) -> Doors:
-    """Who may come in to a server at this address. Raises UsageError for one beyond this machine without a token, and for a token that can be guessed."""
+    """Build the access policy of a server at this address.
+
+    Raises UsageError for an address beyond this machine without a token, and for a token that is
+    too short.
+    """
     if token and len(token) < LEAST:
         raise UsageError(f"the token in {VARIABLE} is too short; take {LEAST} characters or more, drawn at random")
     if host not in LOOPBACK and not token:
@@ -78,10 +83,10 @@ def doors(host: str, allowed: Collection[str], token: str) -> Doors:
 
 
 def application(reception: Reception, let_in: Doors) -> ASGIApp:
-    """The server as an ASGI application."""
+    """Build the server as an ASGI application."""
     ours = TransportSecuritySettings(
         enable_dns_rebinding_protection=False
-    )  # `Guarded` looks at every request, and at IPv6 names and tokens too
+    )  # `GuardedApp` checks every request, IPv6 names and tokens too
     app = reception.server().streamable_http_app(
         streamable_http_path=PATH, max_request_body_size=MOST_BODY, transport_security=ours, json_response=False
     )
@@ -89,7 +94,7 @@ def application(reception: Reception, let_in: Doors) -> ASGIApp:
 
 
 def serve_http(named: Path | None, working: Path, listening: socket.socket, let_in: Doors) -> None:
-    """Answer until the process is told to stop (SIGINT, SIGTERM)."""
+    """Serve until the process receives SIGINT or SIGTERM."""
     reception = Reception(named, working)
     config = uvicorn.Config(
         application(reception, let_in),

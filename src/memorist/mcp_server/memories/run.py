@@ -1,4 +1,6 @@
-"""One project's memories as a client asks for them: found, read, written and forgotten through the gate that every write passes, and explained (SF-2)."""
+"""One project's memories for a client: searched, read, written and forgotten through the gate that
+every write passes (SF-2).
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,15 @@ from memorist.recall.surface import surface
 from memorist.store.uses import Use, What
 
 VERSION = 12
-"""Characters of the mark by which a memory is known to be unchanged."""
+"""Characters of the version mark that tells whether a memory has changed."""
 ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
 LIKELY = 10
-"""Memories that are compared with a new one, the most alike: what says the same is not written twice (AM-12)."""
+"""Most similar memories that a new one is compared with: what says the same is not written twice
+(AM-12).
+"""
 LOOKED_AT = 200
-"""Best matches that a search looks at: more than an answer holds, also of one kind among four."""
+"""Best matches that a search considers: more than an answer holds, even for one kind among four."""
 URI = "memorist://memory"
 TOGETHER = "together with another memory it reads like an order planted for an agent"
 
@@ -54,20 +58,23 @@ class Search(Protocol):
 
 
 class MemoryMeans(Struct, frozen=True, kw_only=True):
-    """What the tools work with. `client` names the agent that asks, as the history tells it."""
+    """The dependencies of the tools.
+
+    `client` names the calling agent, as the history records it.
+    """
 
     client: str
     clock: Clock
     settings: RecallSettings
     search: Search
     quoted: Callable[[str, str], Quoted | None]
-    """Where the user said a quotation, by quotation and session."""
+    """Finds where the user said a quotation, by quotation and session id."""
     keep: Callable[[Sequence[Use]], None]
-    """Adds to the ledger of recall."""
+    """Adds to the recall ledger."""
 
 
 def version_of(topic: Topic) -> str:
-    """The mark of a memory as it stands now."""
+    """The version mark of a memory."""
     return blob_id(encode(topic.text()))[:VERSION]
 
 
@@ -81,11 +88,15 @@ class MemoryTools:
 
     @property
     def _session(self) -> str:
-        """Under this name ledger and history tell of the client."""
+        """Label of the client in the ledger and the history."""
         return f"mcp:{self._means.client}"
 
     def find(self, asked: MemorySearch) -> str:
-        """The memories that a question finds, as far as they may be shown and an answer has room. Raises StoreError."""
+        """Return the memories that match a query, as far as they may be shown and the answer has
+        room.
+
+        Raises StoreError.
+        """
         with self._memory.folder.still():
             heads = {head.path: head for head in self._memory.heads()}
             matches = self._means.search.search(asked.query, LOOKED_AT)
@@ -97,13 +108,15 @@ class MemoryTools:
             shown, withheld = self._shown(fitting, heads, asked.limit)
         if not shown and not withheld:
             return f"nothing found among {len(heads)} memories" if heads else "there are no memories of this project yet"
-        rest = [f"({withheld} more found and withheld: a person sees why with `memorist memory check`)"] if withheld else []
+        rest = [f"({withheld} more found and withheld: the user sees why with `memorist memory check`)"] if withheld else []
         left = len(fitting) - len(shown) - withheld
         rest += [f"({left} more, less alike; ask more precisely, or with a higher limit)"] if left > 0 else []
         return render(load("mcp/found"), {"memories": "\n".join(shown), "rest": "\n".join(rest)}, strict=True).strip()
 
     def _shown(self, matches: Sequence[Match], heads: dict[str, Head], limit: int) -> tuple[list[str], int]:
-        """The texts of the first memories that may be shown, and how many of those before them may not."""
+        """Render the first memories that may be shown; also return how many before them are
+        withheld.
+        """
         shown: list[str] = []
         bodies: list[str] = []
         uses: list[Use] = []
@@ -132,7 +145,10 @@ class MemoryTools:
         return shown, withheld
 
     def read(self, asked: MemoryRead) -> str:
-        """One memory in full. Raises InputError where there is none of that path, or it may not be shown."""
+        """Return one memory in full.
+
+        Raises InputError when there is none of that path, or it may not be shown.
+        """
         topic = self.topic(asked.path)
         trust = topic.provenance.trust
         values = {
@@ -146,16 +162,19 @@ class MemoryTools:
         return render(load("mcp/memory"), values, strict=True).strip()
 
     def topic(self, path: str) -> Topic:
-        """A memory that may be shown; the ledger knows that it was opened. Raises InputError."""
+        """Return a memory that may be shown, and record the use. Raises InputError."""
         self._memory.heads()
         topic, doubts = self._memory.shown(path.removeprefix(f"{URI}/"))
         self._keep([self._use(topic.path, "withheld" if doubts else "read", "; ".join(doubts))])
         if doubts:
-            raise InputError(f"{topic.path} is withheld: {'; '.join(doubts)}; a person can look at it: memorist memory show {topic.path}")
+            raise InputError(f"{topic.path} is withheld: {'; '.join(doubts)}; the user can look at it: memorist memory show {topic.path}")
         return topic
 
     def write(self, asked: MemoryWrite) -> str:
-        """A new memory, or another text for one. Raises WriteConflict where it changed since it was read, InputError, StoreError."""
+        """Write a new memory, or change one.
+
+        Raises WriteConflict if it changed since it was read, InputError, StoreError.
+        """
         if not asked.text.strip():
             raise InputError("there is no text to remember")
         heard = self._means.quoted(asked.quote, asked.session) if asked.quote.strip() else None
@@ -204,7 +223,7 @@ class MemoryTools:
         return self._judged(Change(path=before.path, before=encode(before.text()), after=encode(made.text())), asked, heard)
 
     def _known(self, text: str) -> str:
-        """The memory that says the same, where one does."""
+        """Return the path of a memory that says the same; empty when there is none."""
         for match in self._means.search.search(text, LIKELY):
             with contextlib.suppress(InputError):
                 topic = self._memory.folder.read(match.path)
@@ -213,7 +232,11 @@ class MemoryTools:
         return ""
 
     def _judged(self, change: Change, asked: MemoryWrite, heard: Quoted | None) -> Written:
-        """Have the gate judge it. Nobody knows where an agent has its words from: what the user did not say counts as said by others."""
+        """Write through the gate.
+
+        The origin of an agent's words is unknown: what the user did not say counts as coming from
+        outside.
+        """
         user = heard.user if heard is not None else ()
         said = Evidence(session=heard.session if heard else self._session, user=user, outside=(asked.text, asked.description))
         messages = tuple(id for id, _ in user)
@@ -227,7 +250,10 @@ class MemoryTools:
         return self._memory.write([change], why, said)
 
     def forget(self, asked: MemoryForget) -> str:
-        """Take a memory out, where the user asked for that; else ask the user. Raises InputError, WriteConflict, StoreError."""
+        """Forget a memory if the user asked for it; otherwise ask the user.
+
+        Raises InputError, WriteConflict, StoreError.
+        """
         self._memory.heads()
         topic = self._memory.folder.read(asked.path.removeprefix(f"{URI}/"))
         heard = self._means.quoted(asked.quote, asked.session) if asked.quote.strip() else None
@@ -241,7 +267,8 @@ class MemoryTools:
         return self._told(outcome(self._memory.forget([topic.path], why), "forgotten"), asked.quote, heard)
 
     def _meant(self, path: str, wishes: Sequence[Said]) -> bool:
-        """Whether one of the wishes asks to forget this memory, and no other one can be meant."""
+        """Whether one of the user's statements asks to forget this memory and cannot mean another.
+        """
         asked = [wish for wish in wishes if wish.act == "forget"]
         dropped = [forget(wish, self._topics()) for wish in asked]
         return any(each.sure and [change.path for change in each.changes] == [path] for each in dropped)
@@ -257,7 +284,7 @@ class MemoryTools:
         return Use(path=path, what=what, session=self._session, at=self._means.clock.now(), why=why, score=score, bytes=size)
 
     def _keep(self, uses: Sequence[Use]) -> None:
-        """Into the ledger; a database that refuses costs its lines, and not the answer."""
+        """Record uses in the ledger. A database error loses its lines, not the answer."""
         if uses:
             with contextlib.suppress(StoreError):
                 self._means.keep(uses)

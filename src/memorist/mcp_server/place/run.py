@@ -1,4 +1,6 @@
-"""Which project a client works in: the one that was named, else by its roots, else by the working folder; never one that is merely at hand (AM-4)."""
+"""Which project a client works in: the configured one, else by its roots, else by the working
+folder; never a guess (AM-4).
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from memorist.errors import InputError
 
 NAME_ONE = "start the server with --project FOLDER"
 ROOTS = 100
-"""Roots that are looked at; editors name a few."""
+"""Roots that are considered; editors name a few."""
 LOCAL = ("", "localhost", "127.0.0.1")
 
 
 def folder_of(root: str) -> Path | None:
-    """The folder that a root's address names on this machine; None for any other address."""
+    """Return the folder that a root's URI names on this machine; None for any other URI."""
     try:
         parts = urlsplit(root)
         path = unquote(parts.path, errors="strict")
@@ -32,9 +34,10 @@ def folder_of(root: str) -> Path | None:
 
 
 def by_roots(roots: Sequence[str], working: Path) -> Path | None:
-    """The project of a client that says where it works; None where it says nothing.
+    """Return the project of a client that reports roots; None when it reports none.
 
-    Of several projects the one of the working folder counts. Raises InputError where none can be told for certain.
+    Of several projects the one of the working folder counts. Raises InputError when the project is
+    ambiguous.
     """
     if not roots:
         return None
@@ -49,7 +52,10 @@ def by_roots(roots: Sequence[str], working: Path) -> Path | None:
 
 
 def by_folder(working: Path) -> Path:
-    """The project of the working folder. Raises InputError for one that every program is started in: the root and the home folder are no project."""
+    """Return the project of the working folder.
+
+    Raises InputError for `/` and the home folder, which any program may be started in.
+    """
     root = project_root(working)
     if root in (Path("/"), Path(os.path.realpath(Path.home()))):
         raise InputError(f"the working folder {working} is no project, so it is not known whose memory is meant; {NAME_ONE}")
@@ -57,7 +63,9 @@ def by_folder(working: Path) -> Path:
 
 
 def chosen(named: Path | None, roots: Sequence[str], working: Path) -> Path:
-    """The root of the project: of the folder that was named, by the client's roots, or of the working folder, in this order. Raises InputError."""
+    """Return the root of the project: of the configured folder, by the client's roots, or of the
+    working folder, in this order. Raises InputError.
+    """
     if named is not None:
         return project_root(named)
     return by_roots(roots, working) or by_folder(working)

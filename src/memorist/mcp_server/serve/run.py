@@ -1,7 +1,9 @@
-"""The MCP server: tools, resources and prompts by the official SDK, over standard input and output. Needs the extra `mcp`.
+"""The MCP server: tools, resources and prompts with the official SDK, over standard input and
+output. Needs the extra `mcp`.
 
-The SDK speaks the protocol; what is answered comes from the desk, which works in one thread of its own, so that the connection stays awake while a
-file is locked. The desk's modules are loaded there when the client has asked for the list of tools, and not before the first answer.
+The SDK speaks the protocol. Answers come from the dispatcher, which runs in one thread of its own,
+so that the connection stays responsive while a file is locked. Its modules are loaded in that
+thread once the client has listed the tools, so that the first answer is fast.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ Answer = TypeVar("Answer")
 
 ROOTS = "roots"
 ROOTS_SECONDS = 5.0
-"""Longest wait for a client's roots, which it knows without asking anybody."""
+"""Longest wait for a client's roots, which it knows without asking its user."""
 INDEX_URI = "memorist://memory"
 NOTES_URI = "memorist://notes"
 MARKDOWN = "text/markdown"
@@ -69,11 +71,17 @@ _ARGUMENTS = {prompt.name: {argument.name for argument in prompt.arguments or ()
 
 
 class NeedsRoots(Exception):
-    """The client has roots and speaks the protocol in which they are asked for in answer to its own request."""
+    """The client has roots, and its protocol version asks for them in the response to its own
+    request.
+    """
 
 
 class Reception:
-    """The server's handlers. `named` is the project that the user chose; None leaves it to the client's roots or the working folder."""
+    """The server's handlers.
+
+    `folder` is the project that the user configured; None leaves it to the client's roots or the
+    working folder.
+    """
 
     def __init__(self, named: Path | None, working: Path) -> None:
         self._named = named
@@ -82,7 +90,7 @@ class Reception:
         self._desk: Desk | None = None
 
     def server(self) -> Server[Any]:
-        """The server of the SDK, with everything in it."""
+        """Build the SDK's server with all handlers."""
         return Server(
             "memorist",
             version=__version__,
@@ -104,11 +112,17 @@ class Reception:
         return desk
 
     async def _work(self, work: Callable[[Desk], Answer]) -> Answer:
-        """Have the desk do something, in its thread. What is begun is finished, also when the client hangs up meanwhile."""
+        """Run a call of the dispatcher in its thread.
+
+        A started call is finished even if the client disconnects.
+        """
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._loaded()))
 
     async def _root(self, context: Context, asking: Asking | None) -> Path:
-        """The root of the project that the client means. Raises InputError, NeedsRoots."""
+        """Return the root of the project that the client works in.
+
+        Raises InputError, RootsRequired.
+        """
         roots = [] if self._named is not None else await _roots(context, asking)
         return await self._work(lambda desk: desk.root(self._named, roots, self._working))
 
@@ -145,7 +159,7 @@ class Reception:
             root = await self._root(context, None)
             sessions = await self._work(lambda desk: desk.with_notes(root))
         except (MemoristError, NeedsRoots):
-            sessions = []  # reading the index says what is wrong; a list cannot
+            sessions = []  # reading the index reports the error; a list cannot
         for each in sessions:
             uri = f"{NOTES_URI}/{quote(each.id, safe='')}"
             found.append(types.Resource(uri=uri, name=f"notes {sound(each.id)[:NAME]}", title="Notes of a session", mime_type=MARKDOWN))
@@ -193,7 +207,7 @@ class Reception:
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))])
 
     def close(self) -> None:
-        """Finish what was begun and let go of the files."""
+        """Finish started calls and close the files."""
         if self._desk is not None:
             self._thread.submit(self._desk.close)
         self._thread.shutdown(wait=True)
@@ -214,14 +228,18 @@ def _refused(error: MemoristError) -> MCPError:
 
 
 def client_name(context: Context) -> str:
-    """The client as history and ledger tell of it: what it calls itself, in plain letters."""
+    """Name of the client in history and ledger: what it calls itself, reduced to plain characters.
+    """
     given = context.session.client_params
     name = _CLIENT.sub("-", given.client_info.name).strip("-.") if given is not None else ""
     return name[:40] or "agent"
 
 
 async def _roots(context: Context, asking: Asking | None) -> list[str]:
-    """The client's roots; none where it has none. Raises InputError where it has some and does not say, NeedsRoots."""
+    """Return the client's roots; none where it has none.
+
+    Raises InputError when it has some and does not report them, RootsRequired.
+    """
     has = context.session.client_capabilities
     if has is None or has.roots is None:
         return []
@@ -243,8 +261,8 @@ def _ask_for_roots() -> types.InputRequiredResult:
 
 
 def serve_stdio(named: Path | None, working: Path) -> None:
-    """Serve one client on standard input and output, until it hangs up."""
-    # The reader waits for input in a thread, which no KeyboardInterrupt reaches; a kill loses nothing.
+    """Serve one client on standard input and output, until it disconnects."""
+    # The reader waits in a thread that no KeyboardInterrupt reaches; being killed loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     reception = Reception(named, working)
     server = reception.server()

@@ -1,4 +1,6 @@
-"""The sessions of one project that memorist recorded: their notes, what was cut of them, and what their user typed."""
+"""The recorded sessions of one project: their notes, what was removed by compaction, and what their
+user typed.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,13 @@ from memorist.store.sessions import newest_sessions
 from memorist.store.transcript import recorded
 
 LOOKED_THROUGH = 20
-"""Sessions that are looked through, the newest first, where none is named."""
+"""Newest sessions that are searched when none is named."""
 LONGEST = 64_000_000
-"""Bytes of a transcript that is looked through unasked; a session that long takes about a second. One that is named is read whole."""
+"""Bytes of the largest transcript that is searched when no session is named; reading one takes
+about a second.
+
+A named session is read whole.
+"""
 
 
 class Known(Struct, frozen=True):
@@ -36,16 +42,16 @@ class Known(Struct, frozen=True):
 
 
 class Quoted(Struct, frozen=True):
-    """Where the user said what is quoted: the session, and the message's own words by its id."""
+    """Where the user said a quotation: the session, and the messages' own words by id."""
 
     session: str
     user: tuple[tuple[str, str], ...]
     wishes: tuple[Said, ...]
-    """What these messages ask outright to remember or forget."""
+    """What these messages explicitly ask to remember or forget."""
 
 
 class Sessions:
-    """The sessions of one project. `database` gives the state database."""
+    """The sessions of one project. `database` opens the state database."""
 
     def __init__(self, root: Path, *, files: Files, database: Callable[[], sqlite3.Connection]) -> None:
         self._root = root
@@ -54,7 +60,7 @@ class Sessions:
         self._roots: dict[str, Path] = {}
 
     def known(self) -> list[Known]:
-        """All of them, the newest first. Raises StoreError."""
+        """Return all sessions, the newest first. Raises StoreError."""
         return [
             Known(id, SessionLayout(Path(folder)), updated)
             for id, project, folder, updated in newest_sessions(self._database())
@@ -67,7 +73,10 @@ class Sessions:
         return self._roots[project]
 
     def named(self, start: str) -> Known:
-        """The one session of this project whose id begins so. Raises InputError."""
+        """Return the one session of this project whose id starts with `id_prefix`.
+
+        Raises InputError.
+        """
         fitting = [each for each in self.known() if each.id.startswith(start)]
         exact = [each for each in fitting if each.id == start] or fitting
         if len(exact) != 1:
@@ -76,7 +85,10 @@ class Sessions:
         return exact[0]
 
     def notes(self, start: str) -> tuple[Known, str]:
-        """The notes of a session, or of the newest one that has any. Raises InputError, NothingToDo, StoreError."""
+        """Return the notes of a session, or of the newest one that has any.
+
+        Raises InputError, NothingToDo, StoreError.
+        """
         for each in [self.named(start)] if start else self.known():
             text = self.notes_of(each)
             if text:
@@ -84,11 +96,14 @@ class Sessions:
         raise NothingToDo(f"the session {start!r} has no notes" if start else "no session of this project has notes yet")
 
     def notes_of(self, session: Known) -> str:
-        """The notes of one; empty where it has none. Raises StoreError."""
+        """Return the notes of a session; empty where it has none. Raises StoreError."""
         return (present(self._files, session.layout.notes) or b"").decode("utf-8", "replace").strip()
 
     def fetched(self, id: str, start: str) -> tuple[Known, str]:
-        """The whole text of a message or tool result. Raises InputError where no session that is looked through has it."""
+        """Return the full text of a message or tool result.
+
+        Raises InputError when no searched session has it.
+        """
         for each in self._looked_through(start):
             text = found(self._messages(each), id)
             if text is not None:
@@ -97,7 +112,10 @@ class Sessions:
         raise InputError(f"{where} no message or tool result {id!r}; give the id as it stands in the conversation, or name the session")
 
     def quoted(self, quote: str, start: str) -> Quoted | None:
-        """The newest session in which the user typed these words as their own; None where none did. Raises InputError, StoreError."""
+        """Return the newest session in which the user typed these words; None when there is none.
+
+        Raises InputError, StoreError.
+        """
         wanted = plain(quote)
         if not wanted:
             return None
@@ -123,4 +141,4 @@ class Sessions:
         try:
             yield from (entry for entry in recorded(session.layout.transcript) if isinstance(entry, Message))
         except UnreadableSession:
-            return  # a file that somebody else put there; the other sessions are looked through all the same
+            return  # a foreign file; the other sessions are searched all the same

@@ -1,4 +1,7 @@
-"""The request for a skill, for a client whose model interviews its user. Loaded when it is asked for: the ledger of a session takes long to load."""
+"""The prompt for a skill, for a client whose model interviews its user.
+
+Imported on demand: the ledger of a session takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from memorist.skills.texts import shipped
 
 
 def request(sessions: Sessions, session: str, description: str) -> str:
-    """The request, with what is known of the session that is named, or of the newest one. Raises InputError, NothingToDo, StoreError."""
+    """Build the prompt, with what is known of the named session, or of the newest one.
+
+    Raises InputError, NothingToDo, StoreError.
+    """
     found = _material(sessions, session)
     draft = skeleton(found.ledger, found.said, description=description)
     return bounded(sound(interview(draft, found.notes, found.said, shipped(), description)))

@@ -1,7 +1,10 @@
-"""The engine's sessions behind the proxy's conversations. Nothing that goes wrong here reaches the client: its request then goes out as it came.
+"""The engine's sessions behind the proxy's conversations.
 
-A call of the engine runs as a task of its own, so that neither a client that hangs up nor a time limit leaves a session half way; a session that failed is
-closed and opened anew with a later request, and one that keeps failing is left alone for a while.
+No error here reaches a client: its request is then sent unchanged.
+
+Each engine call runs as a task of its own, so that neither a disconnecting client nor a time limit
+leaves a session half-updated. A session that failed is closed and reopened by a later request; one
+that keeps failing is paused.
 """
 
 from __future__ import annotations
@@ -26,13 +29,16 @@ from memorist.proxy.lanes import Lane
 from memorist.proxy_settings import ProxySettings
 
 FAILURES = 3
-"""Failures in a row after which a conversation is left alone. Ours, as compaction's own limit."""
+"""Consecutive failures after which a conversation is paused.
+
+Our choice, the same as compaction's limit.
+"""
 REST_SECONDS = 300.0
-"""So long. Ours."""
+"""Length of the pause. Our choice."""
 SWEEP_SECONDS = 30.0
-"""How often quiet conversations are looked for. Ours."""
+"""Time between two searches for idle conversations. Our choice."""
 CLOSE_SECONDS = 75.0
-"""Longest wait for a session to close: its own bound is a minute. Ours."""
+"""Longest wait for a session to close; its own limit is a minute. Our choice."""
 
 log = logging.getLogger("memorist.proxy")
 
@@ -40,29 +46,33 @@ Value = TypeVar("Value")
 
 
 class Failed(Exception):
-    """Memorist could not do its part; the message says why in a few words."""
+    """The engine could not prepare a request; the message is a short reason."""
 
 
 def guarded(work: Callable[[], Value]) -> Value:
-    """What `work` gives. Raises Failed for whatever goes wrong in it: the client's bytes go on in any case."""
+    """Return the result of `work`.
+
+    Raises EngineCallFailed for any exception in it, so that the client's bytes are sent in any
+    case.
+    """
     try:
         return work()
     except FormatError as error:
         raise Failed(str(error)) from error
     except Exception as error:
-        # A client, or memorist, that does what nobody thought of. The message may hold what the conversation says, and is not told.
+        # An unforeseen error. Its message may quote the conversation, so only its type and place are logged.
         raise Failed(f"{type(error).__name__} in {_where(error)}") from error
 
 
 class Prepared(Struct, frozen=True, eq=False):
-    """The request to send, and the session that gave it."""
+    """The request to send, and the session that prepared it."""
 
     request: JsonObject
     session: Session
 
 
 class _Live:
-    """One conversation that is open, or was."""
+    """One conversation, with its session while that is open."""
 
     def __init__(self) -> None:
         self.session: Session | None = None
@@ -74,7 +84,7 @@ class _Live:
 
 
 class Conversations:
-    """All conversations of one proxy. `close` ends them."""
+    """The sessions of all conversations of one proxy."""
 
     def __init__(self, homes: Homes, settings: ProxySettings) -> None:
         self._homes = homes
@@ -84,7 +94,7 @@ class Conversations:
         self._sweeper: asyncio.Task[None] | None = None
 
     async def prepare(self, lane: Lane, request: JsonObject) -> Prepared:
-        """Take a request in and give the one to send. Raises Failed."""
+        """Let the engine record a request and prepare the one to send. Raises EngineCallFailed."""
         live = self._of(lane)
 
         async def work() -> Prepared:
@@ -97,7 +107,10 @@ class Conversations:
         return found
 
     async def recover(self, lane: Lane, prepared: Prepared) -> JsonObject | None:
-        """The provider refused the request as too long: a smaller one, once; None where there is none. Raises Failed."""
+        """A smaller request after the provider rejected one as too long; None if there is none.
+
+        Raises EngineCallFailed.
+        """
         live = self._of(lane)
 
         async def work() -> JsonObject | None:
@@ -107,7 +120,10 @@ class Conversations:
         return await self._within(live, work)
 
     def observe(self, lane: Lane, prepared: Prepared, read: Callable[[], JsonObject | None]) -> None:
-        """Take a reply in, behind the client's back; its next request waits for that. `read` gives it, or None for one that is not whole."""
+        """Record a reply in the background; the conversation's next request waits for that.
+
+        `read` returns the reply, or None if it is incomplete.
+        """
         live = self._of(lane)
 
         async def work() -> None:
@@ -125,12 +141,12 @@ class Conversations:
         self._start(quietly())
 
     async def settled(self) -> None:
-        """Wait until nothing is at work behind a client's back."""
+        """Wait until no background work is running."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """End every conversation. Waits for what runs, within a bound."""
+        """Close every conversation. Waits for running work within a bound."""
         if self._sweeper is not None:
             self._sweeper.cancel()
         with suppress(TimeoutError):
@@ -165,7 +181,10 @@ class Conversations:
         return live.session
 
     async def _within(self, live: _Live, work: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
-        """Do it as a task of its own, within the time limit. Raises Failed, after which the session is let go."""
+        """Run the work as a task of its own within the time limit.
+
+        Raises EngineCallFailed, after which the session is released.
+        """
         if live.rests_until > asyncio.get_running_loop().time():
             raise Failed("it failed several times and rests")
         task = self._start(work())
@@ -178,7 +197,7 @@ class Conversations:
         except (MemoristError, OSError, sqlite3.Error) as error:
             raise self._failed(live, f"{type(error).__name__}: {error}") from error
         except Exception as error:
-            # Whatever is wrong with memorist, the client's work goes on. Its message may hold what the conversation says, and is not told.
+            # As in `run_guarded`: the client's work goes on, and the message may quote the conversation.
             raise self._failed(live, f"{type(error).__name__} in {_where(error)}") from error
 
     def _failed(self, live: _Live, why: str) -> Failed:
@@ -190,7 +209,7 @@ class Conversations:
         return Failed(why)
 
     def _let_go(self, live: _Live) -> None:
-        """Close the session behind everybody's back; the next one is opened when it is closed."""
+        """Close the session in the background; reopening waits for that."""
         session, live.session = live.session, None
         if session is not None:
             live.closing = self._start(self._closed(session))
@@ -201,7 +220,9 @@ class Conversations:
             await session.close()
 
     def _crowded(self) -> None:
-        """Let the conversations go that were quiet longest, where more are open than shall be."""
+        """Release the conversations that were idle longest, if more are open than the settings
+        allow.
+        """
         open_now = [live for live in self._live.values() if live.session is not None]
         for live in open_now[: max(0, len(open_now) - self._settings.sessions)]:
             if not live.turn.locked():
@@ -227,17 +248,17 @@ class Conversations:
 def _told(closing: asyncio.Task[None]) -> None:
     error = None if closing.cancelled() else closing.exception()
     if error is not None:
-        log.warning("a conversation could not be closed well: %s in %s", type(error).__name__, _where(error))
+        log.warning("a conversation could not be closed cleanly: %s in %s", type(error).__name__, _where(error))
 
 
 def calls(format: str, reply: JsonObject) -> bool:
-    """Whether a reply holds tool calls, so that the turn goes on. Raises FormatError."""
+    """Whether a reply holds tool calls, so that the turn continues. Raises FormatError."""
     messages: tuple[Message, ...] = codec(format).decode_reply(reply).messages
     return any(message.tool_uses for message in messages)
 
 
 def _where(error: BaseException) -> str:
-    """The last place of ours in an error's way: a module and a line, and nothing of what was at work there."""
+    """Module and line of the innermost frame of an error, without any data it worked on."""
     trace, place = error.__traceback__, "?"
     while trace is not None:
         place = f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"

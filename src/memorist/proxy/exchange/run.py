@@ -1,4 +1,4 @@
-"""One request of a client and the answer to it: bytes in, bytes out, and the answer read on the side."""
+"""One client request and its reply: bytes in, bytes out, with the reply also read on the side."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from memorist.proxy.upstream.run import Unreachable, Upstream
 from memorist.proxy_settings import ProxySettings
 
 MOST_REPLY = 67_108_864
-"""Bytes of an answer that are read on the side; a longer one is only passed on. Ours."""
+"""Bytes of a reply that are read on the side; a longer one is only passed on. Our choice."""
 MOST_ERROR = 1_048_576
-"""Bytes of a refusal that are looked at. Ours."""
+"""Bytes of an error reply that are inspected. Our choice."""
 
 
 class Means(Struct, frozen=True, kw_only=True):
-    """What an exchange works with."""
+    """What an exchange needs from its proxy."""
 
     taking: Taking
     upstream: Upstream
@@ -33,7 +33,7 @@ class Means(Struct, frozen=True, kw_only=True):
 
 
 class Exchange:
-    """One request of a client and the answer to it."""
+    """One client request and its reply."""
 
     def __init__(self, request: web.BaseRequest, headers: Mapping[str, str], way: Route, means: Means) -> None:
         self._means = means
@@ -42,10 +42,10 @@ class Exchange:
         self._headers = headers
         self._way = way
         self.word = "passed"
-        """What memorist did, for the log and the client."""
+        """What memorist did, for the log and the `x-memorist` header."""
 
     async def run(self) -> web.StreamResponse:
-        """Do it. Raises Unreachable."""
+        """Handle the request. Raises UpstreamUnreachable."""
         if self._headers.get("expect", "").lower() == "100-continue":
             await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self._request.writer.output_size = 0
@@ -71,7 +71,7 @@ class Exchange:
         return await self._relayed(upstream, taken, begun)
 
     async def _body(self) -> tuple[bytes, bool]:
-        """The request's body, and whether that is all of it."""
+        """The request's body, and whether it is complete."""
         parts, size = [], 0
         async for part in self._request.content.iter_any():
             parts.append(part)
@@ -90,7 +90,7 @@ class Exchange:
         return await self._means.upstream.send(self._request.method, url, headers, body)
 
     async def _passed(self, begun: bytes | None) -> aiohttp.ClientResponse:
-        """Pass a body on as it comes; `begun` was read already."""
+        """Pass the body through as it arrives; `begun` was read already."""
         headers = towards_upstream(self._request.headers.items(), read=False, rewritten=False)
         length = self._headers.get("content-length")
         if length is not None:
@@ -105,7 +105,7 @@ class Exchange:
             yield part
 
     async def _relayed(self, upstream: aiohttp.ClientResponse, taken: Taken | None, begun: bytes = b"") -> web.StreamResponse:
-        """Pass the answer on as it comes, and read it on the side."""
+        """Pass the reply on as it arrives, and read it on the side."""
         headers = CIMultiDict(towards_client(upstream.headers.items()))
         headers["x-memorist"] = plain(self.word)
         if taken is not None and taken.prepared is not None:
@@ -124,13 +124,14 @@ class Exchange:
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
             self.word += f"; the answer was cut ({type(error).__name__})"
             if self._request.transport is not None:
-                self._request.transport.abort()  # the client sees what the proxy saw
+                self._request.transport.abort()  # the client must see the cut, not a complete reply
             upstream.close()
             return answer
         except BaseException:
-            # The client went away, or the proxy ends: the provider need not go on.
+            # The client disconnected, or the proxy stops: the provider need not continue.
             upstream.close()
             raise
+        # Before the end is written: the client may send its next request as soon as it sees that.
         if taken is not None and parts is not None:
             self._taking.replied(taken, upstream.headers.get("content-type", ""), _read(upstream, b"".join(parts)))
         await answer.write_eof()
@@ -145,7 +146,7 @@ def _kept(parts: list[bytes] | None, part: bytes, size: int) -> tuple[list[bytes
 
 
 async def _begun(upstream: aiohttp.ClientResponse) -> bytes:
-    """The whole of a refusal, or the first bytes of an answer that streams."""
+    """All of an error reply, or the first bytes of a stream."""
     try:
         if upstream.status < 400:
             return await upstream.content.readany() if "event-stream" in upstream.headers.get("content-type", "") else b""

@@ -1,4 +1,4 @@
-"""Where the proxy's conversations are kept: in one home, or each in that of its tenant."""
+"""The engines behind a proxy: one home for all, or one for each tenant."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from memorist.store.layout import home_name
 
 
 class Homes:
-    """The engines behind a proxy."""
+    """Opens sessions in the home of their tenant."""
 
     def __init__(self, engines: Memorist | Tenants) -> None:
         self._engines = engines
 
     def home(self, tenant: str) -> Path:
-        """The folder of all data of a tenant; of the one home where there are none. Raises UsageError for a tenant without a name."""
+        """The home of a tenant, or the only home. Raises UsageError for a tenant without a name."""
         return self._engines.layout.home if isinstance(self._engines, Memorist) else self._engines.home(tenant)
 
     async def open(self, lane: Lane, project: str) -> Session:
-        """Open the session of a conversation; whoever opens it closes it. Raises as `Memorist.open` and `Tenants.engine` do.
+        """Open the session of a conversation; the caller closes it.
 
-        A tenant's folder is on the tenant's machine: here it is a name, and never looked up on the disk, which holds the folders of others.
+        Raises as `Memorist.open` and `Tenants.engine` do.
+
+        A tenant's project folder is on the tenant's machine: here it is only a name and is never
+        looked up on this disk, which holds the folders of others.
         """
         if isinstance(self._engines, Memorist):
             engine = self._engines

@@ -1,4 +1,4 @@
-"""Which conversations the proxy knows, on the disk of their home: so that they go on after a restart."""
+"""The file of known conversations in a home, so that they continue after a restart."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from memorist.ports import Files
 from memorist.proxy.known import Beginning, Known, known_in, line_of, salt_of
 
 MOST = 10_000
-"""Conversations that are written down: as many as `lanes.MOST_LANES` are remembered. Ours; a line takes about 300 bytes."""
+"""Conversations that are stored: as many as `MAX_CONVERSATIONS`.
+
+Our choice; a line takes about 300 bytes.
+"""
 SPARE = 10_000
-"""Lines that may be in the file beyond those that count; with one more it is written anew. Ours."""
+"""Outdated lines that the file may hold; with one more it is rewritten. Our choice."""
 SALT = 16
 """Bytes of the salt."""
 
@@ -22,7 +25,11 @@ log = logging.getLogger("memorist.proxy")
 
 
 class Remembered:
-    """The file of one home. Where the disk refuses, that is logged once, and conversations are known for as long as the process runs."""
+    """The conversation file of one home.
+
+    If the disk refuses, that is logged once, and conversations are known only while the process
+    runs.
+    """
 
     def __init__(self, files: Files, path: Path) -> None:
         self._files = files
@@ -30,7 +37,7 @@ class Remembered:
         self._refused = False
         data = self._begun()
         self.salt = salt_of(data) or secrets.token_bytes(SALT)
-        """What keys are hashed with, good for this home."""
+        """What keys are hashed with in this home."""
         self._known = known_in(data, MOST)
         self._lines = data.count(b"\n")
         if not data.endswith(b"\n") or self._lines > len(self._known) + SPARE:
@@ -38,11 +45,11 @@ class Remembered:
 
     @property
     def known(self) -> Iterable[Known]:
-        """All that is written down, the one that was quiet longest first."""
+        """All stored conversations, the one idle longest first."""
         return self._known.values()
 
     def keep(self, entry: Known | None) -> None:
-        """Write down what is known of a conversation now."""
+        """Store what is known of a conversation now."""
         if entry is None or self._known.get(entry.key) == entry:
             return
         self._known[entry.key] = entry
@@ -59,7 +66,10 @@ class Remembered:
                 self._give_up(error)
 
     def _begun(self) -> bytes:
-        """What is in the file, made with a salt if it is missing. One whose salt cannot be read is begun anew: no end in it could be found again."""
+        """The content of the file, which is created with a salt if missing.
+
+        A file whose salt is unreadable is started over: none of its hashes could be found again.
+        """
         beginning = line_of(Beginning(secrets.token_bytes(SALT)))
         try:
             self._files.create(self._path, beginning)

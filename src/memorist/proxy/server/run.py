@@ -1,4 +1,7 @@
-"""The listening side of the proxy. It listens on this machine alone, unless it is told otherwise and knows a token (SF-6)."""
+"""The proxy's HTTP server.
+
+It listens on this machine only, unless told otherwise and given a token (SF-6).
+"""
 
 from __future__ import annotations
 
@@ -22,17 +25,24 @@ from memorist.proxy_settings import ProxySettings
 from memorist.safety.doors import LOOPBACK
 
 BACKLOG = 500
-"""Connections that may wait to be taken. Ours."""
+"""Connections that may wait to be accepted. Our choice."""
 COLLECT = (50_000, 20, 50)
-"""Thresholds of Python's collector: the bodies of requests make many objects and no cycles. Ours."""
+"""Thresholds of Python's garbage collector: request bodies make many objects and no cycles.
+
+Our choice.
+"""
 ONE = Tenancy()
-"""All share one home."""
+"""All clients share one home."""
 END_SECONDS = 5.0
-"""Longest wait for answers that are under way when the proxy is told to stop. Ours."""
+"""Longest wait for replies in progress when the proxy is stopped. Our choice."""
 
 
 def listen(settings: ProxySettings, token: str, tenancy: Tenancy = ONE) -> socket.socket:
-    """A socket to serve on. Raises UsageError for a host beyond this machine without a token, StoreError where it cannot be had."""
+    """Open the socket to serve on.
+
+    Raises UsageError for a host beyond this machine without a token, StoreError if the address is
+    unavailable.
+    """
     guarded = token or (tenancy.tokens and tenancy.unknown == "refuse")
     if settings.host not in LOOPBACK and not guarded:
         raise UsageError(
@@ -52,10 +62,11 @@ async def serve(
     token: str = "",
     tenancy: Tenancy = ONE,
 ) -> None:
-    """Answer until the event is set; then let what is under way end, within a bound, and close every conversation.
+    """Serve until the event is set; then let replies in progress finish within a bound, and close
+    every conversation.
 
-    `engines` is the engine of the one home, or, where `tenancy` tells tenants apart, those of all of them. Every client must send the `token`, but
-    tenants that have tokens of their own.
+    `engines` is the engine of the one home or, where `tenancy` has tenants, those of all of them.
+    Every client must send `token`, except tenants with tokens of their own.
     """
     proxy = Proxy(engines, settings, token, tenancy)
     server = web.Server(
@@ -80,18 +91,18 @@ async def serve(
 async def serve_until_told(
     open_engines: Callable[[], Memorist | Tenants], listening: socket.socket, settings: ProxySettings, token: str, tenancy: Tenancy
 ) -> None:
-    """Answer until the process is told to stop (SIGINT, SIGTERM)."""
+    """Serve until the process receives SIGINT or SIGTERM."""
     until = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
-    gc.freeze()  # what was imported stays; a collection that looks through it makes somebody wait
+    gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*COLLECT)
     async with open_engines() as engines:
         await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
 
 
 def read_tenancy(settings: ProxySettings) -> Tenancy:
-    """How the settings say that tenants are known. Raises SettingsError for a file that is none."""
+    """Read how tenants are identified. Raises SettingsError for an invalid tenants file."""
     if settings.tenants in ("", HEADER):
         return Tenancy(by_header=settings.tenants == HEADER, unknown=settings.unknown_tenant)
     path = Path(settings.tenants).expanduser()

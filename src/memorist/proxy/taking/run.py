@@ -1,4 +1,4 @@
-"""What becomes of a model call: whose conversation it is, what memorist makes of it, and what is taken in of the answer."""
+"""The pipeline of a model call: find its conversation, prepare its request, record its reply."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 
 MOST_HOMES = 1_000
-"""Homes whose conversations are at hand; those of one that was quiet longest are read from its disk again. Ours."""
+"""Homes whose conversations are held in memory; those of the one idle longest are read from disk
+again. Our choice.
+"""
 
 log = logging.getLogger("memorist.proxy")
 
 
 class Taken(Struct, frozen=True):
-    """What became of a model call: the bytes to send, and a word for the client."""
+    """A prepared model call: the bytes to send, and the outcome for the client."""
 
     data: bytes
     word: str
@@ -57,7 +59,7 @@ class _Home:
 
 
 class Taking:
-    """One for a proxy; made inside a running loop."""
+    """One for each proxy. Construct it inside a running loop."""
 
     def __init__(self, homes: Homes, settings: ProxySettings) -> None:
         self._homes = homes
@@ -75,7 +77,10 @@ class Taking:
         return found
 
     async def take(self, way: Route, headers: Mapping[str, str], raw: bytes, tenant: str = "") -> Taken:
-        """What to send for a model call of a tenant with this body. Never raises: what goes wrong is in the word."""
+        """Prepare a model call of a tenant with this body.
+
+        Never raises: an error becomes the outcome.
+        """
         found: Call | Aside | None = None
         body: Body | None = None
         try:
@@ -86,7 +91,7 @@ class Taking:
             try:
                 prepared = await self.conversations.prepare(call.lane, call.request)
             finally:
-                self._home(tenant).keep(call.lane)  # its project is known now
+                self._home(tenant).keep(call.lane)  # also after an error: its project is known now
             new = guarded(lambda: written(call, given, prepared.request))
         except Failed as error:
             log.warning("a request is passed on as it came: %s", error)
@@ -94,7 +99,10 @@ class Taking:
         return Taken(raw, "unchanged", found, body, prepared) if new is None else Taken(new, "changed", found, body, prepared)
 
     def _found(self, way: Route, headers: Mapping[str, str], raw: bytes, tenant: str) -> tuple[Call | Aside, Body]:
-        """Whose conversation a request is of, and its body. Raises FormatError, and what opening a home raises."""
+        """Find the conversation of a request, and parse its body.
+
+        Raises FormatError, and what opening a home raises.
+        """
         home = self._home(tenant)
         plain = unpacked(raw, headers.get("content-encoding", ""))
         reading = self._readings.read(way.format, plain, tenant)
@@ -109,7 +117,9 @@ class Taking:
         return found, body
 
     async def smaller(self, taken: Taken) -> bytes | None:
-        """The bytes of a smaller request, once, after the provider refused one as too long."""
+        """The bytes of a smaller request, once, after the provider rejected one as too long; else
+        None.
+        """
         call, body, prepared = taken.call, taken.body, taken.prepared
         if call is None or body is None or prepared is None:
             return None
@@ -120,7 +130,11 @@ class Taking:
             return None
 
     def replied(self, taken: Taken, content_type: str, data: bytes) -> None:
-        """The whole answer to a model call has come. To be told before the client sees its end, and thus may go on from it."""
+        """Record the complete reply of a model call.
+
+        Must be called before the client sees the end of the reply, because the client may continue
+        from it at once.
+        """
         if taken.call is None:
             return
         lane, call = taken.call.lane, taken.call
@@ -132,12 +146,12 @@ class Taking:
             try:
                 codec(lane.format).decode_reply(reply)
             except FormatError:
-                log.warning("an answer is of no format that is known; it was passed on as it came")
+                log.warning("a reply has an unknown format; it was passed on unchanged")
                 return None
             return reply
 
         try:
-            if lane.scope or lane.format == "openai_responses":  # the next request is known by this reply
+            if lane.scope or lane.format == "openai_responses":  # the next request is matched by this reply, so it is decoded at once
                 reply = guarded(read)
                 if reply is not None:
                     home = self._home(lane.tenant)
@@ -152,7 +166,7 @@ class Taking:
 
 
 def written(call: Call, body: Body, sent: Mapping[str, object]) -> bytes | None:
-    """The bytes of the request to send; None where it says what the client's says."""
+    """The bytes of the request to send; None if it equals the client's."""
     if call.whole:
         return rewritten(body, dict(sent))
     return None if sent == call.request else msgspec.json.encode(sent)

@@ -1,4 +1,4 @@
-"""The provider's side: requests out, answers in, byte for byte."""
+"""The provider's side: requests out, replies in, byte for byte."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from memorist.proxy.headers import Pairs
 from memorist.proxy_settings import ProxySettings
 
 MOST_HEADER = 65_536
-"""Bytes of one header line, in both directions: Codex tells of every workspace in one. Ours."""
+"""Bytes of one header line, in both directions: Codex lists every workspace in one. Our choice."""
 PIECE = 131_072
-"""Bytes of a body that are handed to the system at once: what does not fit there is copied again and again. Ours, measured."""
+"""Bytes of a body passed to the socket at once: the part that does not fit its buffer is copied
+again each time. Measured.
+"""
 _AUTOMATIC = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 
 
 class Unreachable(Exception):
-    """The provider did not answer; `status` is the one to tell the client (502 or 504)."""
+    """The provider did not answer; `status` is the status to send to the client (502 or 504)."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -26,7 +28,7 @@ class Unreachable(Exception):
 
 
 class Upstream:
-    """Connections to the providers, kept for the next request. `open` inside a running loop."""
+    """Pooled connections to the providers. Construct it inside a running loop."""
 
     def __init__(self, settings: ProxySettings) -> None:
         self._session = aiohttp.ClientSession(
@@ -41,7 +43,10 @@ class Upstream:
         )
 
     async def send(self, method: str, url: str, headers: Pairs, body: bytes | AsyncIterator[bytes] | None) -> aiohttp.ClientResponse:
-        """Send a request and give the answer as soon as its headers are there. Raises Unreachable."""
+        """Send a request and return the reply as soon as its headers arrived.
+
+        Raises UpstreamUnreachable.
+        """
         sized = headers
         data: bytes | AsyncIterator[bytes] | None = body
         if isinstance(body, bytes):
@@ -60,6 +65,6 @@ class Upstream:
 
 
 async def pieces(body: bytes) -> AsyncIterator[bytes]:
-    """A large body in parts, so that other requests have their turn between them."""
+    """Yield a large body in chunks, so that other requests get their turn."""
     for at in range(0, len(body), PIECE):
         yield body[at : at + PIECE]

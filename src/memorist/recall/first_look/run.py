@@ -1,4 +1,6 @@
-"""The first look at a memory folder where many files are new, in a thread: they are judged and indexed while the host goes on (RC-6)."""
+"""The initial scan of a memory folder with many new files, in a thread: they are judged and indexed
+while the host goes on (RC-6).
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,22 @@ from memorist.recall.search.run import MemorySearch
 from memorist.recall.settings import RecallSettings
 
 FEW = 20
-"""New files that a request may look at itself: a file takes one to three milliseconds, so these take about `WAIT_SECONDS`."""
+"""New files that a request may scan itself: one takes one to three milliseconds, so these take
+about `SCAN_WAIT_SECONDS`.
+"""
 
 WAIT_SECONDS = 0.05
-"""Longest that a request waits for the look: less than a person notices, and little beside the model's first word."""
+"""Longest wait of a request for the scan: imperceptible, and short beside the model's first token.
+"""
 
 
 class FirstLook:
-    """Begun when a session is opened. Until it is done nothing of the folder is shown: what was not judged cannot be.
+    """Starts with a session.
 
-    The thread has a folder and an index file of its own, as another process would, so that the two share only what is on disk.
+    Until it is done nothing of the folder is shown, since unjudged files must not be.
+
+    The thread has its own folder object and index connection, as another process would; the two
+    share only what is on disk.
     """
 
     def __init__(self, folder: MemoryFolder, settings: RecallSettings) -> None:
@@ -35,11 +43,14 @@ class FirstLook:
 
     @property
     def done(self) -> bool:
-        """Whether the folder may be asked without a long wait."""
+        """Whether the folder can be queried without a long wait."""
         return self._thread is None or not self._thread.is_alive()
 
     def begin(self) -> None:
-        """Look in the background, where there is much to look at; a disk that refuses is met again by whoever asks next."""
+        """Start a background scan where many files are new.
+
+        A failing disk is met again, and reported, by the next query.
+        """
         beside = self._folder.beside()
         if self._thread is not None or not _much(beside):
             beside.close()
@@ -48,7 +59,10 @@ class FirstLook:
         self._thread.start()
 
     def _look(self, folder: MemoryFolder) -> None:
-        """In the thread. Whatever fails leaves the rest to the next who asks, who tells of it."""
+        """Scan and index, in the thread.
+
+        A failure leaves the rest to the next query, which reports it.
+        """
         words = MemorySearch(folder, replace(self._settings, embeddings=False))
         with closing(folder), closing(words):
             try:
@@ -58,24 +72,29 @@ class FirstLook:
                 return
 
     def _stopped(self) -> bool:
-        """Asked after each file: a good moment for the host's own thread to have its turn."""
+        """Checked after each file; also yields to the host's own thread."""
         time.sleep(0)
         return self._stopping.is_set()
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is done, at most so long; gives whether it is. The host's other tasks go on."""
+        """Wait without blocking the event loop, at most `seconds`; returns whether the scan is
+        done.
+        """
         if self._thread is not None and not self.done:
             await asyncio.to_thread(self._thread.join, seconds)
         return self.done
 
     async def stop(self) -> None:
-        """Have it stop after the file or step under way, and wait for that; what was taken stands. May be called twice."""
+        """Stop after the current file or batch, and wait for that; finished batches stand.
+
+        May be called twice.
+        """
         self._stopping.set()
         await self.wait()
 
 
 def _much(folder: MemoryFolder) -> bool:
-    """Whether a request that looks itself would be late for it."""
+    """Whether scanning within a request would delay it."""
     try:
         return folder.exists and (
             len(folder.unseen().changed) > FEW or (not folder.where.full_text.exists() and len(folder.present()) > FEW)

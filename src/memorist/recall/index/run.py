@@ -1,4 +1,4 @@
-"""The ranker: entries in, the best for a question out, over an index file that follows the entries."""
+"""The ranker: indexes entries in a file, and returns the best ones for a query."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ from memorist.recall.why import why
 from memorist.store.word_index import BATCH, WordIndex
 
 EMBEDDED_AT_ONCE = 64
-"""Entries embedded and kept in one step: half a second of work that a kill can lose."""
+"""Entries embedded and saved per step: half a second of work that a kill can lose."""
 
 QUESTION_CHARACTERS = 2_000
-"""What an embedder is given of a question: more than it reads of it."""
+"""Characters of a query passed to an embedder: more than it reads."""
 
 REMEMBERED = 400_000
-"""Postings of words asked for before that are kept in memory, 1.6 MB."""
+"""Postings of earlier queries' words that are cached, 1.6 MB."""
 
 
 class Ranker:
-    """Ranks entries for questions. One file holds one set of entries; several processes may use it. All methods may be called from any thread.
+    """Ranks entries for queries. One file holds one set of entries; several processes may share it.
 
-    Without an embedder the ranking is by words alone. With one, `embed` must be called after `sync`, in the background as it is slow; entries that
-    have no vector yet are ranked by words. Raises StoreError when the disk refuses, and UsageError for an embedder without numpy.
+    All methods are thread-safe. Without an embedder the ranking is lexical. With one, call `embed`
+    after `sync`, in the background as it is slow; entries without a vector yet are ranked by words.
+    Raises StoreError when the disk fails, and UsageError for an embedder without numpy.
     """
 
     def __init__(self, path: Path, *, embedder: Embedder | None = None, weights: Weights = DEFAULT) -> None:
@@ -56,7 +57,7 @@ class Ranker:
         self._postings: OrderedDict[str, array[int]] = OrderedDict()
         self._remembered = 0
         self.trouble = ""
-        """Why the last search went by words alone although there is an embedder; empty when it did not."""
+        """Why the last search was lexical although there is an embedder; empty when it was not."""
 
     def __enter__(self) -> Self:
         return self
@@ -70,9 +71,10 @@ class Ranker:
             self._index.close()
 
     def sync(self, entries: Sequence[Entry]) -> Synced:
-        """Bring the index to exactly these entries, writing only what changed. Of two with one id the last counts.
+        """Make the index contain exactly these entries, writing only what changed.
 
-        What a killed sync had written stands; the next one does the rest. A damaged index is begun anew here.
+        Of two entries with the same id the last one counts. What a killed sync had written stands,
+        and the next one completes it. A damaged index is rebuilt.
         """
         with self._lock:
             try:
@@ -82,13 +84,15 @@ class Ranker:
                 return self._sync(entries)
 
     def begin_anew(self) -> None:
-        """Move a damaged file aside and begin an empty one, for a `sync` to fill."""
+        """Move a damaged file aside and create an empty one, to be filled by `sync`."""
         with self._lock:
             self._index.begin_anew()
             self._seen = None
 
     def known(self) -> dict[str, str]:
-        """Fingerprint by id of what the index holds; empty for a damaged one, which the next `sync` begins anew."""
+        """Return the index's fingerprints by id; empty for a damaged index, which the next `sync`
+        rebuilds.
+        """
         with self._lock:
             try:
                 return {id: mark for id, mark in self._index.fingerprints().items() if not is_heading(id)}
@@ -117,9 +121,10 @@ class Ranker:
         )
 
     def embed(self, entries: Sequence[Entry], *, at_most: int | None = None) -> int:
-        """Embed entries that have no vector yet, at most so many now; gives how many are left. About a hundred short entries a second.
+        """Embed entries without a vector, at most `at_most` now; returns how many are left.
 
-        Raises a ModelError when the embedder fails; what was embedded before stands.
+        Takes about a second per hundred short entries. Raises a ModelError when the embedder fails;
+        earlier vectors are kept.
         """
         if self._embedder is None:
             return 0
@@ -134,7 +139,7 @@ class Ranker:
         return len(missing) - len(now)
 
     def _unembedded(self, wanted: Mapping[str, tuple[str, Entry]]) -> list[tuple[str, Entry]]:
-        """Fingerprint and entry of what has no vector, each fingerprint once."""
+        """Return fingerprint and entry of what has no vector, each fingerprint once."""
         if self._embedder is None:
             return []
         with self._lock:
@@ -142,7 +147,7 @@ class Ranker:
         return list({key: entry for id, (key, entry) in wanted.items() if key not in held and not is_heading(id)}.items())
 
     def search(self, query: str, limit: int = 10, *, excluding: AbstractSet[str] = frozenset()) -> tuple[Ranked, ...]:
-        """The best entries for a question of any text, best first, ties by id; empty when nothing of it is found."""
+        """Return the best entries for a query of any text, best first, ties by id; may be empty."""
         with self._lock:
             self._refresh()
             collection, question = self._collection, read_question(query)
@@ -158,7 +163,8 @@ class Ranker:
                 (number for number in scores if collection.ids[number] not in excluding),
                 key=lambda number: (-scores[number], collection.ids[number]),
             )
-            # Words that stand nowhere count as asked for, but not so many that a long question can never be covered.
+            # Words that no entry contains count for the coverage too, but bounded, so that a long
+            # query can still be covered.
             asked = [word for word, _ in postings] + [word for word in question.words if word not in counts]
             found = _Found(question, postings, asked[:MOST_WORDS], authors, lexical, near)
             return tuple(self._ranked(number, scores[number], found) for number in order)
@@ -179,7 +185,7 @@ class Ranker:
         )
 
     def _refresh(self) -> None:
-        """Read the columns anew when this or another process has written."""
+        """Reload the columns when this or another process has written."""
         version = self._index.version()
         if version != self._seen:
             self._collection = collect(self._index.rows())

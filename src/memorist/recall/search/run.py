@@ -1,4 +1,6 @@
-"""Search in one project's memories: the ranker kept in step with the folder, and meaning added in the background where the extra is installed."""
+"""Search in one project's memories: the ranker kept in sync with the folder, with embeddings added
+in the background where the extra is installed.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from memorist.recall.settings import RecallSettings
 
 
 class MemorySearch:
-    """Finds memories of one folder. Reads only the files that changed since any process searched last.
+    """Finds memories of one folder. Reads only files that changed since any process searched last.
 
-    Embeddings are made in a thread of their own, so that no search waits for them; until they are there the words alone decide. With `wait` the
-    search waits for them, as a command does.
+    Embeddings are computed in a thread, so that no search waits for them; until then the search is
+    lexical. With `wait_for_embeddings` a search waits for them, as a command does.
     """
 
     def __init__(self, folder: MemoryFolder, settings: RecallSettings, *, wait: bool = False) -> None:
@@ -32,7 +34,7 @@ class MemorySearch:
         self._stopping = threading.Event()
 
     def search(self, query: str, limit: int) -> tuple[Match, ...]:
-        """The best matches, best first; none where there is no memory. Raises StoreError."""
+        """Return the best matches, best first; none where there is no memory. Raises StoreError."""
         if not self._folder.exists:
             return ()
         ranker = self.catch_up()
@@ -44,7 +46,8 @@ class MemorySearch:
         return tuple(Match(path=each.id, score=each.score, words=each.matched, dense=each.dense, why=each.why) for each in found)
 
     def _anew(self, ranker: Ranker) -> None:
-        """The damage shows in what a search reads and a sync does not: make the index again from the files."""
+        """Rebuild the index from the files, after damage that a search meets and a sync does not.
+        """
         self._stop()
         if self._with_meaning is not None:
             self._with_meaning.close()
@@ -54,7 +57,10 @@ class MemorySearch:
         self.catch_up()
 
     def catch_up(self) -> Ranker:
-        """Bring the index in step with the folder, as each search does first; gives the ranker over it. Raises StoreError."""
+        """Sync the index with the folder, as each search does first; returns the ranker.
+
+        Raises StoreError.
+        """
         ranker = self._ranker = self._ranker or Ranker(self._folder.where.full_text)
         marks = self._folder.marks()
         if marks == self._synced:
@@ -70,7 +76,7 @@ class MemorySearch:
         return ranker
 
     def _entry(self, path: str, mark: str, *, whole: bool) -> Entry:
-        """An entry for the index; without its text where the index has it already."""
+        """Build an entry; without its text where the index already has it."""
         if not whole:
             return Entry(id=path, fingerprint=mark)
         try:
@@ -80,12 +86,12 @@ class MemorySearch:
         return Entry(id=path, title=topic.name, description=topic.description, body=topic.body, fingerprint=mark)
 
     def _embed(self, marks: Mapping[str, str]) -> None:
-        """In the thread: embed what has no vector yet. Whatever fails leaves the words to decide."""
+        """Embed entries without a vector, in the thread. On failure the search stays lexical."""
         try:
             ranker = self._with_meaning or Ranker(self._folder.where.full_text, embedder=shared())
             entries = [self._entry(path, mark, whole=True) for path, mark in marks.items()]
             while not self._stopping.is_set() and ranker.embed(entries, at_most=EMBEDDED_AT_ONCE):
-                pass  # what is left is embedded by the next process
+                pass  # the next process embeds the rest
         except MemoristError:
             return
         self._with_meaning = ranker
@@ -97,7 +103,7 @@ class MemorySearch:
         self._stopping.clear()
 
     def close(self) -> None:
-        """Let go of the index file; of an embedding that runs, the step under way is waited for. May be called twice."""
+        """Close the index; a running embedding step is waited for. May be called twice."""
         self._stop()
         for ranker in (self._ranker, self._with_meaning):
             if ranker is not None:

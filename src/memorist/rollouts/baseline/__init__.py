@@ -1,1 +1,1 @@
-"""The last accepted state of the folder of memories."""
+"""The last accepted state of the memory folder."""

@@ -1,7 +1,8 @@
-"""The last accepted state of the folder of memories: what decides if there is work, and what is the user's change (RO-5).
+"""The last accepted state of the memory folder: it decides whether there is work, and what the user
+changed (RO-5).
 
-A bare Git repository beside the folder with one change in it. Accepting a state makes the repository anew, so that no text which was taken out stays
-anywhere in it.
+A bare Git repository next to the folder with a single commit. Accepting a state recreates the
+repository, so that no removed text stays anywhere in it.
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ from memorist.store.folders import aside, replace_folder, settle_folder
 
 
 class Baseline:
-    """The state kept at one path. Callers hold the lock of the folder. Every method raises StoreError when the disk refuses."""
+    """The state kept at one path.
+
+    Callers hold the lock of the folder. Every method raises StoreError if the disk refuses.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.damaged = ""
-        """Why the state that was there could not be used; empty when it could."""
+        """Why the existing state could not be used; empty if it could."""
 
     def files(self) -> dict[str, bytes]:
-        """The files as they were accepted, by path; none where nothing was.
+        """Return the accepted files by path; empty if nothing was accepted.
 
-        A damaged state is deleted: it holds nothing that the folder does not, and text that the user had removed may be in it.
+        A damaged state is deleted: it holds nothing that the folder does not, and may contain text
+        that the user had removed.
         """
         settle_folder(self.path)
         history = History(self.path)
@@ -54,7 +59,10 @@ class Baseline:
         return {}
 
     def accept(self, files: Mapping[str, bytes], at: float) -> None:
-        """Make this the accepted state; `at` in seconds since the epoch. A kill leaves the old state or the new one."""
+        """Make this the accepted state; `at` in seconds since the epoch.
+
+        Atomic: a kill leaves the old state or the new one.
+        """
         if not files:
             self.clear()
             return
@@ -68,7 +76,7 @@ class Baseline:
         replace_folder(self.path)
 
     def clear(self) -> None:
-        """Have none."""
+        """Remove the state."""
         settle_folder(self.path)
         try:
             if self.path.exists():

@@ -1,1 +1,1 @@
-"""Stage two at work."""
+"""Stage two: consolidation of the memory folder."""

@@ -1,7 +1,9 @@
-"""Stage two: the folder brought up to date with what the sessions say, by rule, and where there is a model, worded by it within bounds (RO-5).
+"""Stage two: update the folder to the sessions by rule, and let a model reword it within bounds
+(RO-5).
 
-The order is that of codex.md section 1.8. The fork works on files in memory; what it leaves there is judged, and all of the result goes into the folder in
-one recorded step. Whatever fails on the way, the folder stays as it was or is what structure alone makes of it.
+The order is that of codex.md section 1.8. The fork works on files in memory; its result is
+reviewed, and all of it goes into the folder in one recorded step. Whatever fails on the way, the
+folder stays as it was or is what structure alone makes of it.
 """
 
 from __future__ import annotations
@@ -42,29 +44,33 @@ from memorist.store.thread import Extracted, Kept
 
 LABEL = "consolidation"
 BEAT_SECONDS = 90.0
-"""Between two signs of life (codex.md section 1.8)."""
+"""Heartbeat interval (codex.md section 1.8)."""
 LIMITS = ForkLimits(turns=4, requests=6, tokens=300_000, seconds=600.0, output=32_000)
-"""Where the fork is stopped: edits in one answer and two rounds to mend them; codex.md section 1.8 has no bound, and users have paid for that (part 7)."""
+"""Limits of the fork: edits in one answer and two rounds to fix them. codex.md section 1.8 has no
+bound, and users have paid for that (part 7).
+"""
 
 
 class Hold(Protocol):
-    """The claim on the one consolidation of a home, kept by whoever keeps jobs."""
+    """The lease on the one consolidation of a home, provided by the job store."""
 
     def beat(self) -> bool:
-        """Show that the holder lives; False when another holds it now. Raises StoreError."""
+        """Renew the lease; False if another holds it now. Raises StoreError."""
         ...
 
 
 class ConsolidationMeans(Struct, frozen=True, kw_only=True):
-    """What a consolidation works with."""
+    """Dependencies of a consolidation."""
 
     folder: Path
     state: Path
-    """Beside the folder: the accepted state, the change under way, the lock, and what the user took out."""
+    """Folder next to the memory folder: the accepted state, the change under way, the lock, and
+    what the user removed.
+    """
     files: Files
     clock: Clock
     model: Model | None = None
-    """None: by structure alone."""
+    """None uses structure alone."""
     limits: ForkLimits = LIMITS
     settings: RolloutsSettings = RolloutsSettings()
     governor: Governor = Ungoverned()
@@ -72,35 +78,36 @@ class ConsolidationMeans(Struct, frozen=True, kw_only=True):
 
 
 class Consolidation(Struct, frozen=True, kw_only=True):
-    """What a run did."""
+    """The result of a run."""
 
     outcome: Literal["changed", "unchanged", "empty", "lost"]
-    """`empty`: no session is left although the folder remembers some, which is believed only on demand. `lost`: another holds the claim now, and nothing
-    was written.
+    """`empty`: no session is left although the folder remembers some, which is believed only on
+    demand. `lost`: another holds the lease now, and nothing was written.
     """
     way: Literal["model", "structural", ""] = ""
     why: str = ""
-    """Why structure served although there is a model, or why nothing was done."""
+    """Why structure was used although there is a model, or why nothing was done."""
     report: Report = Report()
     selected: tuple[Extracted, ...] = ()
     """What is in the folder now."""
     paths: tuple[str, ...] = ()
-    """Files that were changed, sorted."""
+    """Changed files, sorted."""
     remarks: tuple[str, ...] = ()
     receipt: Receipt | None = None
 
 
 async def consolidate_folder(means: ConsolidationMeans, rows: Sequence[Kept], hold: Hold, *, emptied: bool = False) -> Consolidation:
-    """Bring the folder up to date with these rows (all that may be used; the selection is made here). `emptied` believes an empty selection.
+    """Bring the folder up to date with these rows (all that may be used; the selection is made
+    here). `emptied` accepts an empty selection.
 
-    Raises WriteConflict when somebody else changed the folder meanwhile: nothing was written, try again later. Raises StoreError when the disk refuses, or
-    there are links in the folder.
+    Raises WriteConflict if another writer changed the folder meanwhile: nothing was written, try
+    again later. Raises StoreError if the disk refuses, or the folder contains links.
     """
     return await _Run(means, hold).run(rows, emptied=emptied)
 
 
 def recover(means: ConsolidationMeans) -> bool:
-    """Finish a change that a kill broke off; True when there was one. Raises StoreError."""
+    """Finish a change that a kill interrupted; True if there was one. Raises StoreError."""
     with held(means.state / "lock"):
         return _Run(means, None).settled()
 
@@ -169,7 +176,9 @@ class _Run:
         )
 
     def settled(self) -> bool:
-        """Finish what a kill broke off, and clear away what it left: text that is to be forgotten may be in it. Under the lock."""
+        """Finish an interrupted change and remove its leftovers, which may contain text that is to
+        be forgotten. Call under the lock.
+        """
         refuse_link(self._files, self._folder)
         for place in (self._means.state, self._folder, self._folder / "rollout_summaries", *self._folder.glob("skills/*")):
             discard_leftovers(place)
@@ -189,7 +198,7 @@ class _Run:
             return frozenset()
 
     def _unchanged(self, tree: Tree, base: Mapping[str, bytes], draft: Draft, selected: tuple[Extracted, ...]) -> Consolidation:
-        """Nothing is to be written; a state that was not accepted yet is accepted."""
+        """Accept the current state if it is not accepted yet; nothing is written to the folder."""
         if tree.files != base and self._alive():
             self._swap(tree, draft)
         return Consolidation(outcome="unchanged", selected=selected, report=draft.report, remarks=tuple(self._remarks))
@@ -198,7 +207,7 @@ class _Run:
         return self._hold is None or self._hold.beat()
 
     def _swap(self, tree: Tree, draft: Draft) -> None:
-        """Put the result into the folder and accept it."""
+        """Write the result into the folder and accept it."""
         found = compare(tree.files, draft.files)
         before = {path: tree.files.get(path) for path in sorted(found.paths)}
         after = {path: draft.files.get(path) for path in sorted(found.paths)}
@@ -209,7 +218,7 @@ class _Run:
             self.settled()
 
     async def _worded(self, draft: Draft, given: Given) -> tuple[Draft, Literal["model", "structural"], str, Receipt | None]:
-        """The draft worded by the model, or the draft itself and why."""
+        """Return the draft reworded by the model, or the draft itself and why."""
         model = self._means.model
         if model is None or given.lean or not draft.touched:
             return draft, "structural", "", None
@@ -265,7 +274,9 @@ class _Run:
         return overlay, await self._beside_heartbeat(running)
 
     async def _beside_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:
-        """The fork's receipt; raises _LeaseLostError, with the fork cancelled, when the claim is another's."""
+        """Return the fork's receipt; raises _LeaseLostError, with the fork cancelled, if the lease
+        is lost.
+        """
         fork = asyncio.create_task(running)
         beating = asyncio.create_task(self._beating())
         try:
@@ -280,7 +291,7 @@ class _Run:
                     await asyncio.wait({task})
 
     async def _beating(self) -> None:
-        """Give signs of life until the claim is lost."""
+        """Renew the lease until it is lost."""
         while True:
             await self._means.clock.sleep(BEAT_SECONDS)
             try:

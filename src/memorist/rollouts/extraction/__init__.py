@@ -1,1 +1,1 @@
-"""Stage one at work on one session."""
+"""Stage one of one session."""

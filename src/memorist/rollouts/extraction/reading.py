@@ -1,6 +1,7 @@
-"""A session gone through for stage one: what it proves, how it is parted, and the evidence of each part. Pure; the lines come from outside.
+"""Scan a session for stage one: what it proves, how it is split, and the evidence of each part.
 
-The file is read once for the structural way, and once more where a model reads it in parts. What is held does not grow with the file.
+Pure; the lines come from outside. The file is read once for the structural result, and once more if
+a model reads it in parts. Memory does not grow with the file.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from memorist.rollouts.rows import RowMaker
 
 
 class Gone(Struct, frozen=True):
-    """What one reading gave: the deeds, and how much was said in each turn of the person, in bytes."""
+    """The result of one pass: the task log, and the bytes of dialogue in each user turn."""
 
     deeds: Gathering
     weights: list[int]
 
 
 def gather(lines: Lines) -> Gone:
-    """Go through a session. Raises UnreadableSession."""
+    """Scan a session. Raises UnreadableSession."""
     deeds, maker = Gathering(), RowMaker()
     weights = [0]
     for entry in live(lines):
@@ -41,7 +42,10 @@ def gather(lines: Lines) -> Gone:
 
 
 def evidence(lines: Lines, weights: list[int], size: int) -> list[Rows]:
-    """The rows of each part, where `size` bytes are what one part may show. Raises UnreadableSession."""
+    """Collect the rows of each part, where `size` is the bytes one part may show.
+
+    Raises UnreadableSession.
+    """
     ends, after = [], 0
     for turns in parts(weights, size):
         after += turns
@@ -50,7 +54,7 @@ def evidence(lines: Lines, weights: list[int], size: int) -> list[Rows]:
     maker, at = RowMaker(), 0
     for entry in live(lines):
         for row in maker.add(entry):
-            # The turns before the first message of the person count as one.
+            # The turns before the first message of the user count as one.
             while at < len(ends) - 1 and row.tier is Tier.USER and maker.turns >= ends[at]:
                 at += 1
             found[at].add(row)
@@ -60,7 +64,7 @@ def evidence(lines: Lines, weights: list[int], size: int) -> list[Rows]:
 
 
 def live(lines: Lines) -> Iterator[Entry]:
-    """The entries of a session without turns that were taken back (CX-7). Raises UnreadableSession."""
+    """Yield the entries of a session without rolled-back turns (CX-7). Raises UnreadableSession."""
     entries = read(lines)
     head = next(entries, None)
     if head is not None:

@@ -1,4 +1,6 @@
-"""Stage one of one session: by a model where there is one and its budget allows, else from structure alone; never a failure that nobody hears of."""
+"""Stage one of one session: by a model if there is one and its budget allows, otherwise from
+structure alone. Failures are always reported.
+"""
 
 from __future__ import annotations
 
@@ -26,35 +28,38 @@ from memorist.store.thread import Extracted, Thread
 
 LABEL = "rollouts"
 SHRINKS = 5
-"""Times that a request is made smaller because the model says it is too long."""
+"""How often a request is shrunk because the model says it is too long."""
 BEFORE_SHARE = 0.25
-"""Part of the room that what earlier parts gave may take in a later one."""
+"""Share of the room that the results of earlier parts may take in a later one."""
 OUTPUT_SHARE = 4
-"""One part in so many of the window is left for the answer at most."""
+"""At most this fraction (1/n) of the window is reserved for the answer."""
 WHY = "a finished session is to become memory"
 
 
 class StageMeans(Struct, frozen=True, kw_only=True):
-    """What stage one works with."""
+    """Dependencies of stage one."""
 
     files: Files
     clock: Clock
     model: Model | None = None
-    """None takes the structural way."""
+    """None uses structure alone."""
     limits: ForkLimits = ForkLimits()
     record: Callable[[Receipt], object] = lambda _: None
-    """Keeps a receipt, of failed requests too (FK-8)."""
+    """Stores a receipt, also of failed requests (FK-8)."""
     governor: Governor = Ungoverned()
-    """Asked before each request: whether its budget allows it."""
+    """Asked before each request whether its budget allows it."""
     final: bool = False
-    """True takes the structural way also where the model is only unavailable: the attempts are used up, and the session must not be lost."""
+    """True uses structure even if the model is only unavailable: the attempts are used up, and the
+    session must not be lost.
+    """
 
 
 async def extract(thread: Thread, means: StageMeans) -> Extracted:
-    """What stage one makes of a session; its `problem` says why a model that was to be asked did not make it.
+    """Extract a session; the result's `problem` says why a configured model did not produce it.
 
-    A session in which nobody asked for anything is a no-op, and no model is asked. Raises UnreadableSession for a file that cannot be read, and
-    ModelUnavailable where the model may answer another time and this is not the `final` attempt: BudgetSpent where it was not asked.
+    A session without any request is a no-op, and no model is asked. Raises UnreadableSession for a
+    file that cannot be read, and ModelUnavailable if the model may answer another time and this is
+    not the `final` attempt: BudgetSpent if it was not asked.
     """
     lines = LineFile(Path(thread.path))
     gone = await asyncio.to_thread(gather, lines)
@@ -74,7 +79,10 @@ async def extract(thread: Thread, means: StageMeans) -> Extracted:
 
 
 class GivenUp(Struct, frozen=True):
-    """The model gives nothing of use, and why; `later` says that it may at another time, `blocked` that it was not asked."""
+    """The model produced nothing usable, and why.
+
+    `is_retryable`: it may at another time; `is_over_budget`: it was not asked.
+    """
 
     why: str
     later: bool = False
@@ -82,13 +90,13 @@ class GivenUp(Struct, frozen=True):
 
 
 class _Watched:
-    """A model, and the error of its last call, which a receipt only tells in words."""
+    """A model that also records the error of its last call, which a receipt only gives in words."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self.error: ModelError | None = None
         self.counted = 0
-        """Tokens of input of the last call, as the provider counted them."""
+        """Input tokens of the last call, as the provider counted them."""
 
     @property
     def name(self) -> str:
@@ -113,11 +121,11 @@ class _Watched:
         return reply
 
     async def close(self) -> None:
-        """The model is the caller's to close."""
+        """Do nothing: the model is the caller's to close."""
 
 
 class _Reading:
-    """One session read by a model, in one part or several."""
+    """Extraction of one session by a model, in one part or several."""
 
     def __init__(self, thread: Thread, means: StageMeans, model: Model, known: RawMemory) -> None:
         self._thread = thread
@@ -131,7 +139,7 @@ class _Reading:
         self._room = budget(model.window, reserved=self._output + fixed)
 
     async def stage(self, lines: LineFile, gone: Gone) -> Stage | GivenUp:
-        """What the model makes of the session, as far as it may stand."""
+        """Return the acceptable part of what the model makes of the session."""
         size = limit_bytes(self._room, self._factor)
         parts = await asyncio.to_thread(evidence, lines, gone.weights, size)
         stage = Stage(RawMemory())
@@ -145,7 +153,7 @@ class _Reading:
         return stage
 
     async def _part(self, part: Part, rows: Rows) -> Judged | GivenUp:
-        """One part: smaller while it is too long, once more where the answer is of no use."""
+        """Extract one part: shrunk while it is too long, retried once if the answer is unusable."""
         tries = shrinks = 0
         room = self._room
         while True:
@@ -176,7 +184,7 @@ class _Reading:
                 return GivenUp(f"the model's answer was of no use {tries} times: {answer.why}")
 
     def _calibrate(self, asked: Part) -> None:
-        """Believe the provider's count of what was sent rather than an estimate, for the parts to come."""
+        """For later parts, trust the provider's token count over an estimate."""
         sent = instruction(self._texts, asked, self._thread) + material(asked)
         factor = measured(self._factor, estimated=estimate_text(sent, self._factor), counted=self._model.counted)
         self._factor = max(self._factor, factor)

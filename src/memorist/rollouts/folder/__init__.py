@@ -1,1 +1,1 @@
-"""The folder of memories on the disk."""
+"""The memory folder on disk."""

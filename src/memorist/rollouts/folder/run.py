@@ -1,7 +1,9 @@
-"""The folder of memories: read whole, with every link refused, and changed in one recorded step that a kill cannot halve (RO-5, SF-4).
+"""The memory folder: read whole, refusing every link, and changed in one recorded, crash-safe step
+(RO-5, SF-4).
 
-A change is first written down beside the folder with all its bytes, then made file by file, each compared with what it was made from. Whoever comes
-after a kill finishes it. A file that somebody else changed meanwhile stays as they left it.
+A change is first recorded next to the folder with all its bytes, then applied file by file, each
+compared with its expected prior content. After a kill, the next process finishes it. A file that
+another writer changed meanwhile stays as they left it.
 """
 
 from __future__ import annotations
@@ -18,13 +20,15 @@ from memorist.rollouts.notes import new_note
 from memorist.store.files import discard, exchange, present
 
 MOST_FILES = 20_000
-"""Files below the folder that are looked at: 256 sessions have a summary each, and skills and notes come to hundreds."""
+"""Upper bound of files below the folder: 256 sessions have a summary each, and skills and notes
+come to hundreds.
+"""
 MAX_FILE = 1_000_000
-"""Bytes of a file that is read: a fork may read and change no larger one (`forks.hands`)."""
+"""Largest file that is read: a fork may read and change no larger one (`forks.hands`)."""
 
 
 class Tree(Struct, frozen=True):
-    """The Markdown files of the folder by path, and what was passed over, with the reason."""
+    """The Markdown files of the folder by path, and the skipped ones with the reason."""
 
     files: dict[str, bytes]
     passed: tuple[str, ...] = ()
@@ -34,14 +38,17 @@ class Swap(Struct, frozen=True, kw_only=True):
     """A change under way."""
 
     before: dict[str, bytes | None]
-    """None for a file that is not there."""
+    """None for a file that does not exist."""
     after: dict[str, bytes | None]
     accepted: dict[str, bytes]
     """The whole folder as it is to be accepted."""
 
 
 def read_folder(files: Files, folder: Path) -> Tree:
-    """The files of the folder; none where it is missing. Hidden ones are no part of it. Raises StoreError when it is a link or a link is in it."""
+    """Read the files of the folder, without hidden ones; empty if it is missing.
+
+    Raises StoreError if it is a link or contains one.
+    """
     if not refuse_link(files, folder):
         return Tree({})
     found = files.scan(folder, limit=MOST_FILES)
@@ -64,7 +71,7 @@ def read_folder(files: Files, folder: Path) -> Tree:
 
 
 def refuse_link(files: Files, folder: Path) -> bool:
-    """Whether the folder is there. Raises StoreError when it is a link or a file."""
+    """Tell whether the folder exists. Raises StoreError if it is a link or a file."""
     facts = files.facts(folder)
     if facts is not None and (facts.is_link or not facts.is_folder):
         raise StoreError(f"{folder} is no folder of its own but a link or a file; move it away, so that memories are written nowhere else")
@@ -72,7 +79,10 @@ def refuse_link(files: Files, folder: Path) -> bool:
 
 
 def take_note(files: Files, folder: Path, text: str, *, now: str, place: str) -> str:
-    """Write a note that the user asked for; it is shown from now on. Gives its path. `now` is RFC 3339. Raises StoreError."""
+    """Write a note that the user asked for, shown from now on; return its path.
+
+    `now` is RFC 3339. Raises StoreError.
+    """
     path, data = new_note(text, now=now, place=place)
     stem = path.removesuffix(".md")
     number = 1
@@ -83,7 +93,11 @@ def take_note(files: Files, folder: Path, text: str, *, now: str, place: str) ->
 
 
 def begin(files: Files, folder: Path, journal: Path, swap: Swap) -> None:
-    """Record the change. Raises WriteConflict, and changes nothing, when the folder is not as the change was made from; StoreError."""
+    """Record the change.
+
+    Raises WriteConflict, and changes nothing, if the folder differs from the change's base;
+    StoreError.
+    """
     for path, before in swap.before.items():
         if present(files, folder / path) != before:
             raise WriteConflict(f"{folder / path} was changed by somebody else meanwhile; nothing was written, try again later")
@@ -91,10 +105,12 @@ def begin(files: Files, folder: Path, journal: Path, swap: Swap) -> None:
 
 
 def finish(files: Files, folder: Path, journal: Path) -> Mapping[str, bytes] | None:
-    """Make the recorded change, wherever it was broken off, and give the state that is to be accepted; None when there is none.
+    """Apply the recorded change from wherever it was interrupted, and return the state to be
+    accepted; None if there is no record.
 
-    A file that is neither as before nor as after was changed by somebody else since: it is left, and what is accepted of it is the state before, so
-    that the other's change is seen as one. The record stays until `forget_swap`. Raises StoreError.
+    A file that is neither in its prior nor in its new state was changed by another writer since: it
+    is left, and its prior state is accepted, so that the other's change is seen as one. The record
+    stays until `forget_swap`. Raises StoreError.
     """
     data = present(files, journal)
     if data is None:
@@ -114,7 +130,9 @@ def finish(files: Files, folder: Path, journal: Path) -> Mapping[str, bytes] | N
 
 
 def _changed(files: Files, path: Path, before: bytes | None, after: bytes | None) -> bool:
-    """Whether the file is as it is to be, after the change was made where it was still as before."""
+    """Apply the change if the file is still in its prior state; tell whether it is in its new
+    state.
+    """
     now = present(files, path)
     if now != before or before == after:
         return now == after
@@ -126,5 +144,5 @@ def _changed(files: Files, path: Path, before: bytes | None, after: bytes | None
 
 
 def forget_swap(files: Files, journal: Path) -> None:
-    """The change is accepted. Raises StoreError."""
+    """Remove the record once the change is accepted. Raises StoreError."""
     discard(files, journal)

@@ -1,1 +1,1 @@
-"""Workers on several machines, who share a database and a task queue."""
+"""Workers on several machines that share a database and a task queue."""

@@ -12,14 +12,15 @@ from memorist.store.rollouts import prune, standing_of
 from memorist.store.task_queue import Perform, TaskQueue
 
 FULL_SECONDS = 2.0
-"""Wait before a job is tried again that found as many running as may."""
+"""Delay before retrying a job that found the maximum number already running."""
 
 
 async def work_together(means: Means, address: str, stop: asyncio.Event, *, pace: Pace, at_once: int, once: bool = False) -> None:
-    """Do jobs from the queue at `address`, `at_once` at a time, until `stop` is set; with `once` until none can be begun.
+    """Run jobs from the queue at `address`, `at_once` at a time, until `stop` is set; with `once`
+    until none can be started.
 
-    However many workers there are, no more sessions are extracted at once than the setting `running` says. What is at work when it stops is given back.
-    Raises StoreError.
+    However many workers there are, no more sessions are extracted at once than the setting
+    `running` allows. Jobs still running at the stop are released. Raises StoreError.
     """
     queue = TaskQueue(address, performing(means, pace), stalled_seconds=pace.stalled, connections=at_once + 3)
     await queue.open()
@@ -33,7 +34,8 @@ async def work_together(means: Means, address: str, stop: asyncio.Event, *, pace
         await ended(working)
         await ended(sweeping)
         if once and not stop.is_set() and not any(failed):
-            # The queue's own may wait for extractions that have ended by now, and would come back after this worker is gone.
+            # The queue's own may wait for extractions that have ended by now, and would come back
+            # after this worker is gone.
             await consolidate_once(means, worker=worker_name())
         for error in failed:
             if error is not None:
@@ -44,7 +46,7 @@ async def work_together(means: Means, address: str, stop: asyncio.Event, *, pace
 
 
 async def sweep(means: Means, queue: TaskQueue) -> None:
-    """Put in the queue what is due and what the dead left. What waits there already is not put there twice. Raises StoreError."""
+    """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
     means.look()
     prune(means.state, means.settings.unused_days)
     await queue.recover()
@@ -60,7 +62,7 @@ async def _sweeps(means: Means, queue: TaskQueue, pace: Pace) -> None:
 
 
 def performing(means: Means, pace: Pace) -> Perform:
-    """What the queue calls for each of its jobs."""
+    """Build the callback with which the queue performs each of its jobs."""
 
     async def perform(kind: Kind, key: str, task: str) -> float | None:
         if kind == "consolidate":
@@ -80,13 +82,18 @@ def performing(means: Means, pace: Pace) -> Perform:
 
 
 def _extracting(means: Means, pace: Pace) -> bool:
-    """Whether somebody is at an extraction, or was until lately: a dead worker's is begun again within two looks."""
+    """Tell whether an extraction is running, or was until recently: a dead worker's is restarted
+    within two sweeps.
+    """
     since = means.state.now() - 2 * (pace.stalled + pace.sweep)
     return any(job.kind == "extract" and job.status == "running" and (job.lease_until or 0) > since for job in jobs(means.state))
 
 
 def _again(means: Means, outcome: Done | Refused) -> float | None:
-    """Seconds until the job is to come again: when it waits for a time, or failed. What is exhausted waits for new messages or for a person."""
+    """Return seconds until the job is retried: after a timed wait or a failure.
+
+    Exhausted jobs wait for new messages or the user.
+    """
     if isinstance(outcome, Done):
         return float(means.terms.retry_seconds) if outcome.outcome in {"failed", "released"} else None
     return max(1.0, outcome.until - means.state.now()) if outcome.until is not None else None

@@ -1,1 +1,1 @@
-"""Recorded sessions found where agents keep them."""
+"""Finding recorded sessions where agents keep them."""

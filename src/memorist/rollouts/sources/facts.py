@@ -1,4 +1,5 @@
-"""What the beginning and the end of a session file say of it: whose it is, where and when it ran, what it began with. Pure."""
+"""Metadata from the beginning and the end of a session file: owner, place, time, first words. Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ from memorist.session_memory.sentences import shorten
 from memorist.store.thread import Mode
 
 LOOKED_AT = 400
-"""Lines at the beginning of a file that are read to tell what it is about."""
+"""Lines at the beginning of a file that are read for its metadata."""
 LOOKED_AT_BYTES = 4_000_000
-"""Bytes of them at most, and one line more."""
+"""Upper bound of their bytes, plus one line."""
 WORDS = 160
-"""Characters of the person's first words."""
+"""Characters of the user's first words."""
 
 _TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{10,40})"')
 _MODE = re.compile(rb'"memory_mode"\s*:\s*"(\w{1,20})"')
@@ -33,7 +34,7 @@ _BY_AGENT = ("subagent", "sub_agent", "internal", "memory_consolidation")
 
 
 def begins(lines: Iterable[Line]) -> list[Line]:
-    """The first lines, as many as are looked at."""
+    """Return the first lines, up to the limits."""
     found: list[Line] = []
     size = 0
     for line in islice(iter(lines), LOOKED_AT):
@@ -45,7 +46,10 @@ def begins(lines: Iterable[Line]) -> list[Line]:
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What the beginning says. `why_not` tells why it is no session of its own; empty where it is one."""
+    """Metadata from the beginning.
+
+    `why_not` says why it is not a session of its own; empty if it is one.
+    """
 
     head: Head
     source: str = ""
@@ -84,7 +88,7 @@ _meta = msgspec.json.Decoder(_Meta).decode
 
 
 def facts(lines: Iterable[Line]) -> Facts:
-    """The facts of a session from its beginning. Raises UnreadableSession for a file that is none."""
+    """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
     first = begins(lines)
     recognise(first)
     head: Head | None = None
@@ -102,14 +106,16 @@ def facts(lines: Iterable[Line]) -> Facts:
 
 
 def _origin(lines: Iterable[Line], form: str) -> tuple[str, str, Mode]:
-    """Who ran it, why it is no session of its own, and whether it may become memory."""
+    """Return who ran it, why it is not a session of its own, and whether it may become memory."""
     if form == "memorist":
         return "memorist", "", "enabled"
     return _codex(lines) if form == "codex" else _claude(lines)
 
 
 def _codex(lines: Iterable[Line]) -> tuple[str, str, Mode]:
-    """The first session_meta is the file's own; later ones may be copied from the session it was forked from."""
+    """The first session_meta is the file's own; later ones may be copied from the session it was
+    forked from.
+    """
     for line in lines:
         first = _decoded(line.data)
         if first is None or first.type != "session_meta":
@@ -125,7 +131,9 @@ def _codex(lines: Iterable[Line]) -> tuple[str, str, Mode]:
 
 
 def _named(source: object) -> str:
-    """The source as a word: a text as it stands, `{"custom": "x"}` as x, any other object by its key."""
+    """Return the source as a word: a string as it is, `{"custom": "x"}` as x, any other object by
+    its key.
+    """
     if isinstance(source, str):
         return source[:60].lower()
     if isinstance(source, dict) and source:
@@ -156,14 +164,16 @@ def _decoded(data: bytes) -> _First | None:
 
 
 def mode_of(text: str | None) -> Mode:
-    """The mode that a file names; a word that nobody knows forbids rather than allows."""
+    """Parse a memory mode; an unknown word forbids rather than allows."""
     if text in (None, "", "enabled"):
         return "enabled"
     return "polluted" if text == "polluted" else "disabled"
 
 
 def newest_time(tail: bytes) -> float | None:
-    """The newest time of the records at the end of a file, in seconds since the epoch; None where they hold none."""
+    """Find the newest time in the records at the end of a file, in seconds since the epoch; None if
+    they hold none.
+    """
     found = [moment for line in tail.split(b"\n") if (moment := _moment(line)) is not None]
     if not found:  # one line longer than what was looked at
         found = [moment for match in _TIME.findall(tail) if (moment := seconds(match.decode("ascii", "replace"))) is not None]
@@ -171,7 +181,7 @@ def newest_time(tail: bytes) -> float | None:
 
 
 def _moment(line: bytes) -> float | None:
-    """The time of a record: its own, or that of the message it holds (memorist's transcripts)."""
+    """Return the time of a record: its own, or that of its message (memorist's transcripts)."""
     try:
         record = _stamp(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -181,6 +191,6 @@ def _moment(line: bytes) -> float | None:
 
 
 def last_mode(tail: bytes) -> Mode | None:
-    """The mode that a record at the end of a file changed it to; None where none did."""
+    """Find the last mode change in the records at the end of a file; None if there is none."""
     found = _MODE.findall(tail)
     return mode_of(found[-1].decode("ascii", "replace")) if found else None

@@ -1,6 +1,8 @@
-"""Session files found where Claude Code, Codex and memorist keep them, or below folders that the caller names. Read in place, never changed.
+"""Find session files where Claude Code, Codex and memorist keep them, or below folders that the
+caller names. Read in place, never changed.
 
-A file that is as it was when it was last looked at is not opened. What cannot become memory is reported with its reason, never passed over in silence.
+A file unchanged since its last inspection is not opened. What cannot become memory is reported with
+its reason, never silently skipped.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ from memorist.store.lines import LineFile
 from memorist.store.thread import Thread
 
 LARGEST = 4_000_000_000
-"""Bytes of the largest file that is read: four times the largest that was ever reported by users (codex.md part 7)."""
+"""Largest file that is read, in bytes: four times the largest ever reported by users (codex.md part
+7).
+"""
 TAIL = 64 * 1024
-"""Bytes at the end of a file that are looked through for its newest time."""
+"""Bytes at the end of a file that are searched for its newest time."""
 DEEPEST = 12
-"""Folders below a root that are gone into; the deepest layout of a client has five."""
+"""Deepest folder level searched; the deepest layout of a client has five."""
 _FIRST = 4096
 _BEGIN_LINE = 8 * 1024 * 1024
-"""Bytes of the longest line that is taken while a file's beginning is read."""
+"""Longest line read at a file's beginning, in bytes."""
 _FORMATS: dict[str, Literal["claude_code", "codex", "memorist"]] = {"claude_code": "claude_code", "codex": "codex", "memorist": "memorist"}
 _NEVER = frozenset({"tool-results", ".git", "node_modules"})
 """Folders that hold no sessions and may be large."""
@@ -43,14 +47,21 @@ _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", *_COMPRESSED)
 
 
 class Place(Struct, frozen=True):
-    """A folder that is searched. `named` by the caller: every file below it is looked at; else only those with a client's endings."""
+    """A folder to search.
+
+    If `is_named` by the caller, every file below it is inspected; otherwise only files with a
+    client's endings.
+    """
 
     folder: Path
     named: bool = False
 
 
 class Passed(Struct, frozen=True, kw_only=True):
-    """A file that does not become a thread, and why, in one clause. Size and time as `Thread` has them, to know it again."""
+    """A file that does not become a thread, and why, in one clause.
+
+    Size and time as in `Thread`, to recognise it again.
+    """
 
     path: str
     why: str
@@ -59,7 +70,9 @@ class Passed(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What a search found: new and changed threads, everything that was left out, and how many files are as they were."""
+    """The result of a search: new and changed threads, skipped files, and the number of unchanged
+    files.
+    """
 
     threads: tuple[Thread, ...] = ()
     passed: tuple[Passed, ...] = ()
@@ -67,16 +80,19 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 def usual_places(layout: Layout, home: Path, environment: Mapping[str, str]) -> list[Place]:
-    """Where Claude Code, Codex and memorist keep their sessions for this user."""
+    """Return where Claude Code, Codex and memorist keep their sessions for this user."""
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     return [Place(claude / "projects"), Place(codex / "sessions"), Place(codex / "archived_sessions"), Place(layout.projects)]
 
 
 def find(places: Sequence[Place], known: Iterable[Thread | Passed] = ()) -> Found:
-    """Look through the places. `known` are the threads and left-out files of earlier searches; unchanged ones are not opened.
+    """Search the folders.
 
-    Of copies of one session the newest counts, of equally new ones the longest; the others are reported. Never raises for what it finds.
+    `known` are the threads and skipped files of earlier searches; unchanged ones are not opened.
+
+    Of copies of one session the newest counts, of equally new ones the longest; the others are
+    reported. Never raises for what it finds.
     """
     before = {each.path: each for each in known}
     new: list[Thread | Passed] = []
@@ -97,7 +113,9 @@ def find(places: Sequence[Place], known: Iterable[Thread | Passed] = ()) -> Foun
 
 
 def remembered(path: Path) -> tuple[Passed, ...]:
-    """What earlier searches left out, as `remember` wrote it; nothing where that is lost, and the files are looked at anew."""
+    """Load what earlier searches skipped; empty if that is lost, and the files are
+    inspected again.
+    """
     try:
         return msgspec.json.decode(path.read_bytes(), type=tuple[Passed, ...])
     except (OSError, msgspec.DecodeError):
@@ -105,12 +123,17 @@ def remembered(path: Path) -> tuple[Passed, ...]:
 
 
 def remember(files: Files, path: Path, passed: Sequence[Passed]) -> None:
-    """Write down what was left out, so that sub-agents' files and the like are not opened again. Raises StoreError."""
+    """Save what was skipped, so that subagents' files and the like are not opened again.
+
+    Raises StoreError.
+    """
     files.write(path, msgspec.json.encode([each for each in passed if each.modified_ns]))
 
 
 def without_copies(threads: Sequence[Thread], known: Sequence[Thread]) -> tuple[list[Thread], list[Passed]]:
-    """The new threads that are the newest, or the longest, of their id, and the copies among them; `known` are those that stand already."""
+    """Split new threads into the newest, or longest, of their id, and copies; `known` are existing
+    threads.
+    """
     best: dict[str, Thread] = {}
     for thread in (*known, *threads):
         other = best.get(thread.id)
@@ -135,7 +158,7 @@ def _rank(thread: Thread) -> tuple[int, int, bool, str]:
 
 
 def _files(places: Sequence[Place]) -> Iterator[tuple[str, os.stat_result | None, str]]:
-    """Path and facts of each regular file; without facts, and with the reason, for what is none."""
+    """Yield path and stat of each regular file; for anything else no stat, and the reason."""
     seen: set[str] = set()
     for place in places:
         root = os.path.realpath(place.folder)
@@ -156,7 +179,10 @@ def _files(places: Sequence[Place]) -> Iterator[tuple[str, os.stat_result | None
 
 
 def _listed(folder: str) -> tuple[list[os.DirEntry[str]], str]:
-    """What a folder holds, by name; or why it cannot be listed. One that is not there holds nothing; a file named as a folder holds itself."""
+    """List a folder by name, or say why it cannot be listed.
+
+    A missing one is empty; a file given as a folder lists itself.
+    """
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name), ""
@@ -194,7 +220,7 @@ def _entry(entry: os.DirEntry[str], root: str) -> Iterator[tuple[str, os.stat_re
 
 
 def _looked(path: str, found: os.stat_result) -> Thread | Passed:
-    """The thread of a file, from its beginning and its end."""
+    """Build the thread of a file from its beginning and its end."""
     why = ""
     try:
         if found.st_size > LARGEST:
@@ -219,7 +245,9 @@ def _first(path: str) -> bytes:
 
 
 def _may_be_text(path: str) -> bool:
-    """Whether a file begins as a session does: with an object, a mark of an encoding, or compressed."""
+    """Tell whether a file begins as a session does: with an object, a byte order mark, or
+    compressed.
+    """
     first = _first(path)
     return first.startswith(_MARKS) or first.lstrip(b"\0 \t\r\n")[:1] == b"{" or b"\n" in first
 
@@ -246,7 +274,9 @@ def _thread(path: str, found: os.stat_result, told: Facts) -> Thread:
 
 @lru_cache(maxsize=4096)
 def repository(cwd: str) -> str:
-    """The root of the repository that a session's folder is part of; the folder itself where it is in none, or is not on this machine."""
+    """Return the root of the repository that a session's folder is part of; the folder itself if
+    there is none, or it is not on this machine.
+    """
     try:
         return str(project_root(Path(cwd))) if Path(cwd).is_dir() else cwd
     except (OSError, ValueError):
@@ -254,7 +284,7 @@ def repository(cwd: str) -> str:
 
 
 def _tail(path: str, size: int) -> bytes:
-    """The end of a file; of a compressed one the end of what it holds."""
+    """Return the end of a file; of a compressed one the end of its content."""
     with Path(path).open("rb") as file:
         if file.read(4).startswith(_COMPRESSED):
             return _last_lines(path)

@@ -1,4 +1,4 @@
-"""Doing jobs: claim, work with signs of life, finish. And the loop of a worker on one machine."""
+"""Run jobs: claim, work with heartbeats, finish. And the worker loop of one machine."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from memorist.store.state import SqliteState, State
 from memorist.store.thread import Thread
 
 POLL_SECONDS = 60.0
-"""Time between two looks for work. A session becomes eligible by hours, so a minute is soon."""
+"""Seconds between two polls. A session becomes eligible by hours, so a minute is soon."""
 
 DAY = 86_400
 
 BEATS = 4
-"""Signs of life in one lease. Codex gives one every 90 s of an hour's lease; three may be missed here."""
+"""Heartbeats per lease. Codex sends one every 90 s of an hour's lease; three may be missed here."""
 
 LAST_DAYS = 2
-"""A session that has no more days than that before it is too old is not put off where the budget is spent: the attempts run out within hours, and the
-last one takes structure, so that it is not lost. Ours.
+"""A session with no more days left before it is too old is not deferred for a spent budget: its
+attempts run out within hours, and the last one uses structure, so that it is not lost. Our choice.
 """
 
 T = TypeVar("T")
 
 
 def _nowhere() -> None:
-    """No sessions are looked for: others put them into the database."""
+    """Look for no sessions: others write them to the database."""
 
 
 class Means(Struct, frozen=True, kw_only=True):
-    """What a worker works with."""
+    """Dependencies of a worker."""
 
     state: State
     settings: RolloutsSettings
@@ -63,22 +63,25 @@ class Means(Struct, frozen=True, kw_only=True):
     stages: Stages
     clock: Clock
     told: Callable[[Told], None]
-    """Hears of everything that ends or has to wait."""
+    """Called for every job that ends or is deferred."""
     current: str = ""
-    """Id of the session that is running, which is left alone."""
+    """Id of the running session, which is left alone."""
     look: Callable[[], object] = _nowhere
-    """Looks for sessions that came or changed; called before each round. May raise StoreError."""
+    """Finds new and changed sessions; called before each round. May raise StoreError."""
     only: frozenset[str] | None = None
-    """Ids of the sessions that may be extracted; None: all."""
+    """Ids of the sessions that may be extracted; None means all."""
 
 
 def worker_name() -> str:
-    """A name that no other worker has: machine, process, and a few digits of chance."""
+    """Return a unique worker name: machine, process id, and a few random digits."""
     return f"{platform.node() or 'host'}:{os.getpid()}:{secrets.token_hex(3)}"
 
 
 def is_dead(worker: str) -> bool:
-    """Whether this names a process of this machine that is no more. Of one elsewhere, or whose number another has by now, that is not known."""
+    """Tell whether this names a dead process of this machine.
+
+    Unknown (False) for other machines and reused process ids.
+    """
     machine, _, rest = worker.rpartition(":")[0].rpartition(":")
     if machine != (platform.node() or "host") or not rest.isdecimal():
         return False
@@ -87,22 +90,23 @@ def is_dead(worker: str) -> bool:
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
-        # Somebody else's process, or no number that a process can have.
+        # Someone else's process, or no number that a process can have.
         return False
     return False
 
 
 def eligible_threads(means: Means) -> list[Thread]:
-    """The sessions that may be extracted now, newest first. Raises StoreError."""
+    """Return the sessions that may be extracted now, newest first. Raises StoreError."""
     found = standings(means.state, behind=True, limit=means.settings.scan)
     verdicts = judge_all(found, means.settings, now=means.state.now(), current=means.current)
     return [verdict.thread for verdict in verdicts if verdict.eligible and (means.only is None or verdict.thread.id in means.only)]
 
 
 async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None, once: bool = False) -> None:
-    """Do jobs, `at_once` at a time (None: as many as may run), until `stop` is set, or with `once` until nothing can be claimed.
+    """Run jobs, `at_once` at a time (None: the configured maximum), until `stop` is set, or with
+    `once` until nothing can be claimed.
 
-    What is at work then is given back. Raises StoreError.
+    Jobs still running then are released. Raises StoreError.
     """
     stopping = asyncio.ensure_future(stop.wait())
     try:
@@ -121,10 +125,14 @@ async def work(means: Means, stop: asyncio.Event, *, at_once: int | None = None,
 
 
 async def one_round(means: Means, worker: str, *, at_once: int | None = None) -> None:
-    """Extract what is eligible, as many at a time as may run, and then consolidate. Raises StoreError."""
+    """Extract what is eligible, as many at a time as allowed, and then consolidate.
+
+    Raises StoreError.
+    """
     means.look()
     if isinstance(means.state, SqliteState):
-        # A file is one machine's. Machines that share a database may share a name too, and would end each other's leases for ever.
+        # A file is one machine's. Machines that share a database may share a name too, and would
+        # end each other's leases for ever.
         end_leases(means.state, is_dead)
     prune(means.state, means.settings.unused_days)
     waiting = deque(eligible_threads(means))
@@ -146,7 +154,10 @@ async def one_round(means: Means, worker: str, *, at_once: int | None = None) ->
 
 
 async def extract_one(means: Means, thread: Thread, *, worker: str) -> Done | Refused:
-    """Stage one of a session, if it can be claimed. A failure is recorded and told, not raised. Raises StoreError."""
+    """Run stage one of a session if it can be claimed.
+
+    A failure is recorded and reported, not raised. Raises StoreError.
+    """
     claim = claim_extraction(means.state, thread.id, thread.updated, worker=worker, terms=means.terms)
     if isinstance(claim, Refused):
         return _waits(means, "extract", claim)
@@ -160,7 +171,10 @@ async def extract_one(means: Means, thread: Thread, *, worker: str) -> Done | Re
 
 
 async def consolidate_once(means: Means, *, worker: str) -> Done | Refused:
-    """Stage two, if it can be claimed. A failure is recorded and told, not raised. Raises StoreError."""
+    """Run stage two if it can be claimed.
+
+    A failure is recorded and reported, not raised. Raises StoreError.
+    """
     claim = claim_consolidation(means.state, worker=worker, terms=means.terms)
     if isinstance(claim, Refused):
         return _waits(means, "consolidate", claim)
@@ -179,7 +193,7 @@ def _waits(means: Means, kind: Kind, refused: Refused) -> Refused:
 
 
 async def _done(means: Means, claim: Claimed, job: Callable[[], Awaitable[Outcome]], *, put_off: bool = True) -> Done:
-    """`put_off`: what may not be spent now counts as no attempt."""
+    """Run a claimed job. With `put_off`, a spent budget does not count as an attempt."""
     start = means.clock.monotonic()
     try:
         task = await _alive(means, claim, job())
@@ -194,7 +208,8 @@ async def _done(means: Means, claim: Claimed, job: Callable[[], Awaitable[Outcom
         return _tell(means, claim, start, task.result(), "")
     if put_off and isinstance(error, BudgetSpent):
         return _tell(means, claim, start, "released" if postpone(means.state, claim, str(error), means.terms) else "lost", str(error))
-    # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs down, and is on record with its name.
+    # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs
+    # down, and is on record with its name.
     reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
     return _tell(means, claim, start, "failed" if fail(means.state, claim, reason, means.terms) else "lost", reason)
 
@@ -206,7 +221,10 @@ def _tell(means: Means, claim: Claimed, start: float, outcome: Outcome, reason: 
 
 
 async def _alive(means: Means, claim: Claimed, job: Awaitable[T]) -> asyncio.Future[T] | None:
-    """Work and give signs of life. Gives the work when it is over, however that went, or None when the job is another's by then."""
+    """Run the job with heartbeats.
+
+    Return its task once it is over in any way, or None if the lease was lost.
+    """
     task = asyncio.ensure_future(job)
     beat = asyncio.ensure_future(_beat(means, claim))
     try:
@@ -221,7 +239,7 @@ async def _alive(means: Means, claim: Claimed, job: Awaitable[T]) -> asyncio.Fut
 
 
 async def _beat(means: Means, claim: Claimed) -> None:
-    """Ends when the claim is lost."""
+    """Renew the lease; return once it is lost."""
     while True:
         await means.clock.sleep(means.terms.lease_seconds / BEATS)
         if not renew(means.state, claim, means.terms):
@@ -229,7 +247,7 @@ async def _beat(means: Means, claim: Claimed) -> None:
 
 
 async def ended(task: asyncio.Future[T]) -> None:
-    """Cancel a task and wait until it is over, however it ends."""
+    """Cancel a task and wait until it is over in any way."""
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError, Exception):
         await task

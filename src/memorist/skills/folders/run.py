@@ -1,4 +1,4 @@
-"""Listings of folders and facts of files, for the search of skills: a folder that is as it was is not listed again."""
+"""Folder listings and file facts for skill discovery, with a cache of unchanged folders."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from pathlib import Path
 from msgspec import Struct
 
 SETTLED_NANOSECONDS = 2_000_000_000
-"""Age from which a folder's time of change vouches for its names: within the same tick of a file system's clock it may change twice. Ours; the
-coarsest clock in use, FAT's, ticks every two seconds."""
+"""Age from which a folder's modification time vouches for its names: within one tick of the file
+system's clock it may change twice. Our choice; the coarsest clock in use, FAT's, ticks every two
+seconds.
+"""
 
 
 _CHUNK = 65_536
-"""Bytes asked for at once: more than nearly every skill has."""
+"""Bytes per read: more than nearly every skill has."""
 
 
 class Facts(Struct, frozen=True):
-    """A file as it is: where it really is, its size in bytes, and when it changed in nanoseconds."""
+    """A file's real path, size in bytes, and modification time in nanoseconds."""
 
     path: str
     size: int
@@ -28,13 +30,16 @@ class Facts(Struct, frozen=True):
 
 
 class Folders:
-    """The folders that were listed, by their real paths."""
+    """Cached listings of folders, by real path."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, dict[str, str]]] = {}
 
     def names(self, folder: str, limit: int) -> dict[str, str]:
-        """The names in a folder, at most so many, each with its kind: `folder`, `link`, or nothing. Raises OSError."""
+        """Return at most `limit` names in a folder, each with its kind: `folder`, `link`, or empty.
+
+        Raises OSError.
+        """
         changed = os.lstat(folder).st_mtime_ns
         known = self._known.get(folder)
         if known is not None and known[0] == changed and len(known[1]) <= limit:
@@ -58,7 +63,8 @@ def _listed(folder: str, limit: int) -> dict[str, str]:
 
 
 def below(folder: str, names: Mapping[str, str], *, follow: bool) -> list[tuple[str, bool]]:
-    """Real paths of the folders in a folder, hidden ones left out, each with whether a link leads to it."""
+    """List the real paths of a folder's visible subfolders, each with whether a link leads to it.
+    """
     found = []
     top = folder.rstrip("/")
     for name, kind in sorted(names.items()):
@@ -73,7 +79,10 @@ def below(folder: str, names: Mapping[str, str], *, follow: bool) -> list[tuple[
 
 
 def is_there(path: str) -> bool:
-    """Whether something has this name, if only a link that leads nowhere. Most roots are not there, and this is far less than finding real paths."""
+    """Whether something has this name, even a dangling link.
+
+    Most roots do not exist, and this is far cheaper than resolving real paths.
+    """
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -84,7 +93,7 @@ def is_there(path: str) -> bool:
 
 
 def facts_of(path: str) -> Facts | str:
-    """The facts of a file, through links; or why it is none. Raises OSError."""
+    """Return the facts of a file, following links; or why it is no regular file. Raises OSError."""
     found = os.lstat(path)
     if stat.S_ISLNK(found.st_mode):
         path = os.path.realpath(path, strict=True)
@@ -93,8 +102,8 @@ def facts_of(path: str) -> Facts | str:
 
 
 def text_of(path: str, limit: int) -> str:
-    """The text of a file, at most so many bytes of it. Raises OSError."""
-    # What was an ordinary file may have become a pipe by now: opening one does not wait.
+    """Read at most `limit` bytes of a file as text. Raises OSError."""
+    # O_NONBLOCK: the file may have become a pipe meanwhile, on which open would block.
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         parts, left = [], limit
@@ -103,7 +112,7 @@ def text_of(path: str, limit: int) -> str:
             part = os.read(file, asked)
             parts.append(part)
             left -= len(part)
-            if len(part) < asked:  # an ordinary file gives less only at its end
+            if len(part) < asked:  # short read: end of a regular file
                 break
     finally:
         os.close(file)
@@ -111,10 +120,10 @@ def text_of(path: str, limit: int) -> str:
 
 
 def printable(path: str) -> str:
-    """The path with a sign in place of each byte that is no UTF-8."""
+    """Return the path with a replacement character for each byte that is not UTF-8."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, in the system's words."""
+    """Describe an error in the system's words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,4 +1,6 @@
-"""What a skill is made of: the ledger of a recorded session, what its user said since the last compaction, and its notes."""
+"""Read a recorded session for skillify: its ledger, the user's messages since the last compaction,
+and its notes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from memorist.store.lines import LineFile
 
 
 class Material(Struct, frozen=True):
-    """One session, as far as a skill can be made of it."""
+    """What a skill is made from."""
 
     ledger: Ledger
     said: tuple[str, ...]

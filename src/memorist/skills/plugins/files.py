@@ -1,7 +1,9 @@
-"""The files that tell of plugins, as values: manifests, Claude Code's list of what is installed and on, Codex's settings. Pure (SK-1).
+"""Parse the files about plugins: manifests, Claude Code's installed and enabled plugins, Codex's
+settings.
 
-Source: codex.md section 4.1 (plugin roots, namespace); the forms are those of Claude Code's plugin reference (`installed_plugins.json` versions 1 and 2,
-`enabledPlugins`) and of Codex (`plugins/cache/MARKETPLACE/PLUGIN/VERSION`, `[plugins."PLUGIN@MARKETPLACE"]`).
+Pure (SK-1). Source: codex.md section 4.1 (plugin roots, namespace); the formats are those of Claude
+Code's plugin reference (`installed_plugins.json` versions 1 and 2, `enabledPlugins`) and of Codex
+(`plugins/cache/MARKETPLACE/PLUGIN/VERSION`, `[plugins."PLUGIN@MARKETPLACE"]`).
 """
 
 from __future__ import annotations
@@ -16,20 +18,22 @@ from msgspec import Struct
 from memorist.safety.hidden import visible
 
 MANIFESTS = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json")
-"""Below a plugin's folder; the first that is there counts."""
+"""Relative to a plugin's folder; the first that exists counts."""
 
 NAME_LIMIT = 64
-"""Characters of a plugin's name (codex.md section 4.1: a qualified name has twice as many as a plain one)."""
+"""Characters of a plugin's name (codex.md section 4.1: a qualified name has twice as many as a
+plain one).
+"""
 
 NEWEST = "local"
-"""The version that is taken before any other."""
+"""The version that is preferred to any other."""
 
 _SEGMENT = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._+-]{1,128}")
 _FOLDERS_LIMIT = 32
 
 
 class Manifest(Struct, frozen=True):
-    """A plugin's own account of itself. `problem` says why it cannot be used; it then has no name."""
+    """A plugin's manifest. `problem` says why it is unusable; the name is then empty."""
 
     name: str = ""
     folders: tuple[str, ...] = ()
@@ -38,7 +42,7 @@ class Manifest(Struct, frozen=True):
 
 
 def parse_manifest(text: str, folder_name: str) -> Manifest:
-    """Read a `plugin.json`. Its name is its folder's where it gives none. Never raises."""
+    """Parse a `plugin.json`. The name defaults to that of its folder. Never raises."""
     found, problem = _mapping(text)
     if problem:
         return Manifest(problem=problem)
@@ -56,9 +60,11 @@ def parse_manifest(text: str, folder_name: str) -> Manifest:
 
 
 def parse_installed(text: str, project: str) -> tuple[dict[str, str], str]:
-    """Claude Code's `installed_plugins.json`: the folder of each plugin by its `PLUGIN@MARKETPLACE`, for this project; and what is wrong with the file.
+    """Parse Claude Code's `installed_plugins.json`.
 
-    What was installed for another project is left out; what was installed for this one comes before what is there for all.
+    Returns the folder of each plugin of this project by `PLUGIN@MARKETPLACE`, and the file's
+    problem. Plugins installed for other projects are left out; an installation for this project
+    precedes a global one.
     """
     found, problem = _mapping(text)
     plugins = found.get("plugins")
@@ -74,7 +80,9 @@ def parse_installed(text: str, project: str) -> tuple[dict[str, str], str]:
 
 
 def parse_enabled(texts: Iterable[str]) -> tuple[str, ...]:
-    """The plugins that are on by `enabledPlugins` of these settings files of Claude Code, the last of which counts most."""
+    """Return the plugins enabled by `enabledPlugins` in these Claude Code settings; the last file
+    wins.
+    """
     state: dict[str, bool] = {}
     for text in texts:
         given = _mapping(text)[0].get("enabledPlugins")
@@ -83,7 +91,9 @@ def parse_enabled(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def parse_codex(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
-    """The plugins that are on by Codex's `config.toml`, as marketplace and name; and what is wrong with the file."""
+    """Return the plugins enabled in Codex's `config.toml`, as (marketplace, name), and the file's
+    problem.
+    """
     try:
         given = tomllib.loads(text).get("plugins")
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -97,7 +107,8 @@ def parse_codex(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
 
 
 def active_version(names: Iterable[str]) -> str:
-    """Which of a plugin's versions counts: `local`, else the last by name; empty where there is none."""
+    """Select a plugin's active version: `local`, else the last by name; empty where there is none.
+    """
     found = sorted(name for name in names if _SEGMENT.fullmatch(name))
     return NEWEST if NEWEST in found else found[-1] if found else ""
 

@@ -1,4 +1,4 @@
-"""Plugins on disk: the roots of those that are installed and on, and the manifest of a folder."""
+"""Plugins on disk: the roots of installed and enabled plugins, and a folder's manifest."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ from memorist.skills.roots import Places, Root
 from memorist.skills.skill import Problem
 
 FILE_BYTES = 4_194_304
-"""Largest settings file or list of plugins that is read; ours. Codex's own settings of long use have some 100,000."""
+"""Largest settings file or plugin list that is read; our choice. Codex settings of long use have
+some 100,000.
+"""
 
 ABOVE = 8
-"""Folders above a link's target that are asked for a manifest; ours: the search goes six deep, and a plugin keeps its skills one below."""
+"""Parent folders of a link's target that are searched for a manifest; our choice: the search goes
+six levels deep, and a plugin keeps its skills one below.
+"""
 
 
 class Manifests:
@@ -32,13 +36,13 @@ class Manifests:
         self._known: dict[str, tuple[str, Manifest] | None] = {}
 
     def of(self, folder: str) -> tuple[str, Manifest] | None:
-        """The manifest of a folder with its path; None where it has none."""
+        """Return a folder's manifest with its path; None where it has none."""
         if folder not in self._known:
             self._known[folder] = _manifest(folder)
         return self._known[folder]
 
     def above(self, folder: str) -> str:
-        """The name of the plugin that a folder lies in; empty where none does."""
+        """Return the name of the plugin that contains a folder; empty where none does."""
         for _ in range(ABOVE):
             found = self.of(folder)
             if found is not None:
@@ -62,7 +66,9 @@ def _manifest(folder: str) -> tuple[str, Manifest] | None:
 
 
 def plugin_roots(places: Places, manifests: Manifests) -> tuple[tuple[Root, ...], tuple[Problem, ...]]:
-    """The roots of the plugins that are installed and on, Claude Code's and then Codex's; and the files about them that cannot be used."""
+    """List the roots of installed and enabled plugins, Claude Code's, then Codex's; and unusable
+    files about them.
+    """
     found: list[Root] = []
     problems: list[Problem] = []
     for folder, name in (*_claude(places, problems), *_codex(places, problems)):
@@ -76,7 +82,7 @@ def plugin_roots(places: Places, manifests: Manifests) -> tuple[tuple[Root, ...]
 
 
 def _claude(places: Places, problems: list[Problem]) -> Iterator[tuple[str, str]]:
-    """Folder and name of each plugin of Claude Code."""
+    """Yield folder and name of each plugin of Claude Code."""
     if not places.claude_home:
         return
     path = f"{places.claude_home}/plugins/installed_plugins.json"
@@ -93,7 +99,7 @@ def _claude(places: Places, problems: list[Problem]) -> Iterator[tuple[str, str]
 
 
 def _codex(places: Places, problems: list[Problem]) -> Iterator[tuple[str, str]]:
-    """Folder and name of each plugin of Codex."""
+    """Yield folder and name of each plugin of Codex."""
     cache = Path(places.codex_home) / "plugins" / "cache"
     if not places.codex_home or not cache.is_dir():
         return
@@ -106,13 +112,13 @@ def _codex(places: Places, problems: list[Problem]) -> Iterator[tuple[str, str]]
         try:
             version = active_version([each.name for each in (cache / market / name).iterdir()])
         except OSError:
-            continue  # it is on and not installed, which its own client tells
+            continue  # enabled but not installed; its own client reports that
         if version:
             yield str(cache / market / name / version), name
 
 
 def _text(path: str) -> tuple[str | None, str]:
-    """The text of a file, None where there is none; and why it cannot be read."""
+    """Read a file; None where there is none. Also returns why it cannot be read."""
     try:
         facts = facts_of(path)
         if isinstance(facts, str):

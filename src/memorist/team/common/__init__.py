@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""The common base texts of merges."""

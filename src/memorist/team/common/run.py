@@ -1,4 +1,6 @@
-"""Texts that both sides had in common, kept by checksum: what two changes of one memory are brought together by."""
+"""Stores the texts that both sides had in common, by checksum: the bases for merging two changes of
+one memory.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,22 @@ from memorist.team.wire import digest
 
 
 class Common:
-    """One project's. A text that is lost or damaged is none: two changes are then kept beside each other."""
+    """The base texts of one project.
+
+    A lost or damaged text counts as missing: two changes then end in a conflict copy.
+    """
 
     def __init__(self, where: TeamLayout, files: Files) -> None:
         self._folder = where.base
         self._files = files
 
     def keep(self, texts: Iterable[str]) -> None:
-        """Keep texts. Raises StoreError."""
+        """Save texts. Raises StoreError."""
         for text in texts:
             self._files.create(self._folder / _name(digest(text)), text.encode("utf-8", "surrogatepass"))
 
     def text(self, checksum: str) -> str | None:
-        """The text with this checksum; None where there is none."""
+        """Return the text with this checksum; None if there is none."""
         if not checksum:
             return None
         try:

@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""A Git branch as a team's remote."""

@@ -1,7 +1,9 @@
-"""A team's memories as files on a branch of a Git remote, reached with the person's own `git`: their keys, proxies and helpers count.
+"""A team's memories as files on a branch of a Git remote, accessed with the user's own `git`, so
+that their keys, proxies and helpers apply.
 
-A bare copy of the branch is kept beside the memory; no working copy is touched, and no hook is run, not even one of a remote on this machine. What was
-deleted is told by comparing a commit with the one that was seen last.
+A bare copy of the branch is kept next to the memory; no working copy is touched, and no hook is
+run, not even one of a remote on this machine. Deletions are found by comparing a commit with the
+one last seen.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|\Z)))[A-Za-z0-9_][A-Za-z0-
 _FOLDER = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._ -]*(?:/[A-Za-z0-9_][A-Za-z0-9._ -]*)*)?\Z")
 _PROTOCOLS = "file:git:http:https:ssh"
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_SSL_CAINFO")
-"""Variables of Git that say how a remote is reached; those that name another repository, as a hook has them, are left out."""
+"""Git variables that say how a remote is reached; those that name another repository, as set in a
+hook, are left out.
+"""
 _BEHIND = ("[rejected]", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "stale info")
 _IDENTITY = "memorist <memorist@localhost>"
 
@@ -51,7 +55,7 @@ class _Tree(Struct, frozen=True, kw_only=True):
 
 
 class GitRemote:
-    """One team's branch. Raises SettingsError for an address, branch or folder that cannot be used."""
+    """One team's branch. Raises SettingsError for an unusable address, branch or folder."""
 
     def __init__(self, mirror: Path, branch: Branch, environment: Mapping[str, str] | None = None) -> None:
         if not _BRANCH.match(branch.branch) or not _FOLDER.match(branch.folder) or ".." in branch.folder:
@@ -70,7 +74,10 @@ class GitRemote:
         self.name = f"git:{without_user(branch.url)} ({branch.branch}:{branch.folder or '/'})"
 
     def look(self, seen: Seen) -> Look | None:
-        """What the branch holds; None when it is at the commit that was seen. A branch that is not there yet is empty."""
+        """Fetch the listing; None if the branch is at the known commit.
+
+        A branch that does not exist yet is empty.
+        """
         self._made()
         told = self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}")
         tip = told.split()[0].decode("ascii", "replace") if told.split() else ""
@@ -108,7 +115,7 @@ class GitRemote:
         )
 
     def log(self, key: str = "") -> tuple[Revision, ...]:
-        """Changes by the newest commits of the branch, as it was at the last look."""
+        """List changes by the newest commits of the branch, as of the last listing."""
         if not self._tip:
             return ()
         prefix = f"{self._branch.folder}/" if self._branch.folder else ""
@@ -119,7 +126,9 @@ class GitRemote:
         return self._run(("merge-base", "--is-ancestor", commit, tip)).returncode == 0
 
     def _tree(self, commit: str) -> _Tree:
-        """The Markdown files of the folder: blob and size by name; what is no plain file with the reason."""
+        """List the Markdown files of the folder: blob and size by name; anything but a plain file
+        with the reason.
+        """
         found = _Tree()
         prefix = f"{self._branch.folder}/" if self._branch.folder else ""
         listed = self._git("ls-tree", "-r", "-l", "-z", commit, *(["--", prefix] if prefix else []))
@@ -168,12 +177,14 @@ class GitRemote:
         return found
 
     def read(self, keys: Sequence[str], _: Mapping[str, int], /) -> dict[str, str]:
-        """Texts by name, as they were at the last look."""
+        """Read texts by name, as of the last listing."""
         by_digest = {digest(text): text for text in self._texts.values()}
         return {key: by_digest[self._there[key]] for key in keys if self._there.get(key) in by_digest}
 
     def put(self, changes: Mapping[str, Put], _: Seen) -> Seen:
-        """One commit on top of the one that was seen, and a push that is refused when another was faster."""
+        """Add one commit on top of the last seen one, and push it; the push is refused if another
+        was faster.
+        """
         if self._tip and not self._there:
             self._looked(Seen())
         if any(self._there.get(key, "") != change.was for key, change in changes.items()):
@@ -196,7 +207,7 @@ class GitRemote:
         return RemoteUnavailable(f"cannot push to {self.name}: {last(said)}")
 
     def _import(self, changes: Mapping[str, Put]) -> bytes:
-        """The commit as `git fast-import` reads it."""
+        """Build the commit as input of `git fast-import`."""
         changed = sorted(changes)
         what = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
         message = f"Team memory: {what}\n".encode()
@@ -217,9 +228,11 @@ class GitRemote:
         return b"".join((b"reset %s\n\n" % _NEXT.encode(), *parts)) if not self._tip else b"".join(parts)
 
     def reach(self) -> bool:
-        """Ask whether the remote can be read, and whether it lets us push: by a push of what it has, that is not carried out. Raises RemoteError.
+        """Check whether the remote can be read, and whether it lets us push, by a dry-run push.
 
-        Without a copy of the branch there is nothing to push, and that it can be read is all that is known.
+        Raises RemoteError.
+
+        Without a copy of the branch there is nothing to push, and only readability is checked.
         """
         self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}", inside=False)
         if self._run(("rev-parse", "--quiet", "--verify", _THERE)).returncode:
@@ -231,7 +244,9 @@ class GitRemote:
         return pushed.returncode == 0 or any(sign in said for sign in _BEHIND)
 
     def damage(self) -> str:
-        """What is wrong with the copy of the branch that is kept here; empty where nothing is, or there is none. Raises RemoteError."""
+        """Return what is wrong with the local copy of the branch; empty if nothing is, or there is
+        none. Raises RemoteError.
+        """
         if not self._mirror.exists():
             return ""
         if not (self._mirror / "HEAD").is_file():
@@ -240,7 +255,7 @@ class GitRemote:
         return last((found.stderr + found.stdout).decode("utf-8", "replace")) if found.returncode else ""
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     def _made(self) -> None:
         if not (self._mirror / "HEAD").is_file():
@@ -254,7 +269,9 @@ class GitRemote:
         return found.stdout
 
     def _run(self, words: Sequence[str], *, given: bytes = b"", inside: bool = True) -> subprocess.CompletedProcess[bytes]:
-        """Run Git without hooks, questions, or another repository's surroundings, within the time limit."""
+        """Run Git without hooks, prompts, or another repository's environment, within the time
+        limit.
+        """
         place = ("--git-dir", str(self._mirror)) if inside else ()
         command = ["git", *place, "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", *words]
         environment = {name: value for name, value in self._environment.items() if not name.startswith("GIT_") or name in _KEPT}
@@ -275,7 +292,10 @@ class GitRemote:
 
 
 def project_remote(root: Path, name: str) -> str:
-    """The address of a remote of a repository. Raises SettingsError when it has none of that name."""
+    """Return the address of a remote of a repository.
+
+    Raises SettingsError if it has none of that name.
+    """
     try:
         found = subprocess.run(["git", "config", "--get", f"remote.{name}.url"], cwd=root, capture_output=True, check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,6 @@
-"""What Git says: its last word on a failure, addresses without secrets, and who committed what."""
+"""Parse Git's output: its message on a failure, addresses without credentials, and the
+revisions.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,22 @@ import re
 from memorist.team.remote import MOST_NAME, By, Revision
 
 REVISIONS = ("--format=%x01%h%x00%an%x00%at", "--name-status", "--no-renames", "-z")
-"""How `git log` is to tell of its commits, for `revisions`."""
+"""Options of `git log` whose output `parse_revisions` reads."""
 _SECONDS = 12
-"""Digits of a time that is none any more."""
+"""Longest valid time in digits."""
 
 
 def last(said: str) -> str:
-    """The line that tells why, at most 300 characters of it."""
+    """Return the line that gives the reason, at most 300 characters of it."""
     lines = [line for line in said.splitlines() if line.strip() and not line.startswith(("Done", "To "))]
     wanted = next((line for line in lines if line.startswith(("fatal:", "error:", "!"))), lines[0] if lines else "it says nothing")
     return without_user(" ".join(wanted.split()))[:300]
 
 
 def revisions(told: bytes, prefix: str) -> tuple[Revision, ...]:
-    """The changes of Markdown files below the prefix, from what `git log` with `REVISIONS` told; what is not understood is left out."""
+    """Parse the changes of Markdown files below the prefix from the output of `git log` with
+    `REVISION_LOG_OPTIONS`; malformed parts are skipped.
+    """
     found = []
     for commit in told.decode("utf-8", "replace").split("\1")[1:]:
         version, name, at, *changed = (*commit.split("\0"), "", "")
@@ -32,5 +36,5 @@ def revisions(told: bytes, prefix: str) -> tuple[Revision, ...]:
 
 
 def without_user(url: str) -> str:
-    """Addresses in a text without user name and password."""
+    """Remove user name and password from addresses in a text."""
     return re.sub(r"(\w+://)[^/@\s]*@", r"\1", url)

@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""The client of a team server."""

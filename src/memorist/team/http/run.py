@@ -1,4 +1,7 @@
-"""A team's server, as its clients see it. Nothing it says is believed unchecked: sizes, times, checksums, versions. Standard library alone."""
+"""The client of a team server.
+
+Sizes, times, checksums and versions in its responses are all checked. Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,11 @@ else:
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
-"""Answers after which a request is repeated: slow down, overloaded, broken for now."""
+"""Statuses after which a request is retried: slow down, overloaded, temporarily broken."""
 FIRST_PAUSE = 0.25
-"""Seconds before the first repetition; each further one waits twice as long, give or take a half."""
+"""Seconds before the first retry; each further one waits twice as long, give or take a half."""
 READ_BYTES = 200_000
-"""Bytes of texts that are asked for at once."""
+"""Bytes of texts requested at once."""
 _MOST_VERSION = 1 << 62
 _CHANCE = secrets.SystemRandom()
 
@@ -40,20 +43,24 @@ Told = TypeVar("Told")
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """How a server is reached."""
+    """Address and credentials of a server."""
 
     url: str
     """`https://HOST[:PORT]`; plain `http` only on this machine."""
     space: str
     token: str = ""
     ca_file: str = ""
-    """File with the authorities that may have signed its certificate; empty for the machine's own."""
+    """File with the authorities that may have signed its certificate; empty uses the
+    system's own.
+    """
     timeout_seconds: float = 30.0
     retries: int = 3
 
 
 class Reached(Struct, frozen=True):
-    """What a server said to a look: whether it lets us write, and what its clock says (seconds since the epoch; None where it is silent)."""
+    """A server's answer to a probe: whether it accepts writes, and its clock (seconds since the
+    epoch; None if not reported).
+    """
 
     writes: bool
     clock: float | None
@@ -66,7 +73,7 @@ class _Answer(Struct, frozen=True):
 
 
 class ServerRemote:
-    """A team on a server of ours. Raises SettingsError for an address or a file of authorities that cannot be used."""
+    """A team on a server of ours. Raises SettingsError for an unusable address or CA file."""
 
     def __init__(self, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> None:
         parts = urlsplit(access.url)
@@ -89,7 +96,7 @@ class ServerRemote:
         self.name = f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}{parts.path.rstrip('/')} ({access.space})"
 
     def look(self, seen: Seen) -> Look | None:
-        """What the server holds; None when nothing changed."""
+        """Fetch the listing; None if nothing changed."""
         headers = {"if-none-match": seen.tag} if seen.tag else {}
         answer = self._ask("GET", self._path, headers=headers)
         if answer.status == 304 and seen.tag:
@@ -113,7 +120,7 @@ class ServerRemote:
         )
 
     def read(self, keys: Sequence[str], sizes: Mapping[str, int]) -> dict[str, str]:
-        """Texts by name, asked for in parts."""
+        """Read texts by name, in parts."""
         texts: dict[str, str] = {}
         part: list[str] = []
         size = 0
@@ -130,7 +137,7 @@ class ServerRemote:
         return self._read_as(self._ask("POST", f"{self._path}/read", Wanted(keys)), Texts).texts
 
     def log(self, key: str = "") -> tuple[Revision, ...]:
-        """Changes as the server has noted them."""
+        """List changes as the server recorded them."""
         of_one = f"?key={quote(key, safe='')}" if key else ""
         answer = self._ask("GET", f"{self._path}/log{of_one}")
         changes = self._read_as(answer, Log).changes[:MOST_REVISIONS]
@@ -140,9 +147,10 @@ class ServerRemote:
         )
 
     def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
-        """Make all changes or none.
+        """Apply all changes or none.
 
-        An answer that is lost leaves it open whether they were made; the repetition is then refused as moved, and the next look shows them as made.
+        If a response is lost it is open whether they were applied; the retry is then refused as
+        moved, and the next listing shows them as applied.
         """
         body = Changes({key: NewText(change.text, change.was) for key, change in changes.items()})
         answer = self._ask("PUT", self._path, body)
@@ -153,7 +161,10 @@ class ServerRemote:
         return Seen(id=done.id, version=str(done.version), tag=entity_tag(done.id, done.version) if alone else "")
 
     def reach(self) -> Reached:
-        """Ask once whether it answers and lets us write, by a change of nothing. Raises RemoteError."""
+        """Check once, by an empty change, whether it answers and accepts writes.
+
+        Raises RemoteError.
+        """
         try:
             looked = self._once("GET", self._path, b"", {})
             self._read_as(looked, View)
@@ -163,10 +174,10 @@ class ServerRemote:
         return Reached(written.status == 200, _moment(looked.date))
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     def _ask(self, method: str, path: str, body: Struct | None = None, headers: Mapping[str, str] | None = None) -> _Answer:
-        """One request, repeated where that may help."""
+        """Send one request, retried where that may help."""
         problem = ""
         for attempt in range(self._access.retries + 1):
             if attempt:
@@ -188,7 +199,8 @@ class ServerRemote:
             if self._secure
             else http_client.HTTPConnection(self._host, self._port, timeout=seconds)
         )
-        # A server that sends a byte now and then keeps every single wait short: this ends the whole.
+        # A server that sends a byte now and then keeps every single wait short: this ends the
+        # whole.
         ending = threading.Timer(seconds, lambda: _cut(connection))
         ending.daemon = True
         ending.start()

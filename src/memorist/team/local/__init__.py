@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""The shared memories of this machine."""

@@ -1,4 +1,6 @@
-"""The shared memories of this machine: their texts as they would be sent, what stays here, and whether a name can be a file here (TM-3, TM-4)."""
+"""The shared memories of this machine: their texts as sent, what stays here, and whether a name can
+be a file here (TM-3, TM-4).
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,17 @@ class LocalTexts(Struct, frozen=True, kw_only=True):
     data: dict[str, bytes] = {}
     """The files as they are."""
     texts: dict[str, str] = {}
-    """What is shared of them."""
+    """Their shared texts."""
     hashes: dict[str, str] = {}
     staying: tuple[Unshareable, ...] = ()
 
     def here(self, key: str) -> Here | None:
-        """One of them; None where there is none of that name."""
+        """Return one memory; None if there is none of that name."""
         return Here(self.data[key], self.texts[key]) if key in self.data else None
 
 
 class Local:
-    """One project's. What was read before is not read again."""
+    """One project's team folder. Unchanged files are not read again."""
 
     def __init__(self, memory: AutoMemory, files: Files, limit: int) -> None:
         self._memory = memory
@@ -43,7 +45,7 @@ class Local:
         self._read: dict[bytes, tuple[str, str, str]] = {}
 
     def texts(self) -> LocalTexts:
-        """The memories that are there now. Raises StoreError."""
+        """Read the current memories. Raises StoreError."""
         found = LocalTexts()
         reviewed = self._memory.reviewed()
         staying = []
@@ -73,7 +75,10 @@ class Local:
         return text, digest(text), why
 
     def key_problem(self, key: str, present: Collection[str]) -> str:
-        """Why what a remote calls so cannot be a file here; empty when it can. The same is looked at again when the file is written."""
+        """Return why a remote name cannot be a file here; empty if it can.
+
+        It is checked again when the file is written.
+        """
         return key_problem(key, present) or self._place_problem(key)
 
     def _place_problem(self, key: str) -> str:

@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""Which remote a project's team uses."""

@@ -1,4 +1,6 @@
-"""Which remote a project's team has: what was chosen for the project (`memorist team init`), else what the settings say."""
+"""Which remote a project's team uses: the one chosen for the project (`memorist team init`),
+otherwise that of the settings.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _SMALL = 4_096
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a project's team keeps its memories."""
+    """Where a project's team stores its memories."""
 
     remote: str
     branch: str = ""
@@ -33,7 +35,9 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 def read_place(files: Files, where: TeamLayout, settings: TeamSettings) -> Place | None:
-    """The project's own place, else that of the settings; None where neither names one."""
+    """Read the project's own location, otherwise that of the settings; None if neither
+    names one.
+    """
     try:
         return msgspec.json.decode(files.read(where.place, limit=_SMALL), type=Place)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -41,12 +45,12 @@ def read_place(files: Files, where: TeamLayout, settings: TeamSettings) -> Place
 
 
 def keep_place(files: Files, where: TeamLayout, place: Place) -> None:
-    """Choose a place for a project. Raises StoreError."""
+    """Choose a location for a project. Raises StoreError."""
     files.write(where.place, msgspec.json.encode(place))
 
 
 def open_remote(where: TeamLayout, place: Place, project: Path, settings: TeamSettings, environment: Mapping[str, str]) -> Remote:
-    """The remote of a place. Raises SettingsError for one that cannot be used."""
+    """Open the remote at a location. Raises SettingsError for one that cannot be used."""
     root = project_root(project)
     if place.remote.startswith(_GIT):
         address = place.remote.removeprefix(_GIT)

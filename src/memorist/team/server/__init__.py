@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""The team server."""

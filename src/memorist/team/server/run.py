@@ -1,7 +1,10 @@
-"""The team server: a few requests over one store, to be run behind a reverse proxy that does TLS. Needs the extra `team`.
+"""The team server: a few requests over one store, to be run behind a reverse proxy that does TLS.
 
-It listens on this machine alone, unless it is told otherwise and knows a token; it looks at the Host header, so that no page in a browser reaches it by a
-name of its own (SF-6). What it is sent is not believed: names, checksums, sizes and secrets are judged here as well as by the clients.
+Needs the extra `team`.
+
+It listens on this machine alone unless configured otherwise with a token; it checks the Host
+header, so that no web page reaches it under a name of its own (SF-6). Input is not trusted: names,
+checksums, sizes and secrets are checked here as well as by the clients.
 """
 
 from __future__ import annotations
@@ -49,23 +52,23 @@ from memorist.team.remote import MOST_REVISIONS
 from memorist.team.wire import digest
 
 BODY_SECONDS = 30.0
-"""Longest time for a request's body to arrive."""
+"""Time limit for a request's body to arrive."""
 MOST_AT_ONCE = 200
-"""Connections at once; further ones are told to come again (503)."""
+"""Concurrent connections; further ones are refused with 503."""
 MOST_READ = 1_000_000
-"""Bytes of texts in one answer; a client asks for 200,000."""
+"""Bytes of texts in one response; a client asks for 200,000."""
 FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
-"""Headers that say that a request came by way of a proxy, from anywhere."""
+"""Headers that reveal a request forwarded by a proxy, possibly from anywhere."""
 ANYBODY = Token("this machine", "", writes=True)
 
 Asked = TypeVar("Asked")
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one server takes."""
+    """Limits of one server."""
 
     hosts: frozenset[str] = LOOPBACK
-    """Names it answers to in the Host header, without port."""
+    """Accepted names in the Host header, without port."""
     entry_bytes: int = 250_000
 
 
@@ -81,7 +84,7 @@ def _refuse(status: int, error: str, detail: str, keys: dict[str, str] | None = 
 
 
 class TeamApplication:
-    """The requests. One for a store."""
+    """The request handlers over one store."""
 
     def __init__(self, store: TeamStore, limits: Limits | None = None) -> None:
         self._store = store
@@ -184,7 +187,7 @@ class TeamApplication:
 
 
 class KnownHosts:
-    """Lets through what names one of the hosts; with `*` among them, any."""
+    """Middleware that admits requests to one of the hosts; with `*` among them, any."""
 
     def __init__(self, inner: ASGIApp, hosts: Collection[str]) -> None:
         self._inner = inner
@@ -232,9 +235,10 @@ async def _broken(_request: Request, _error: Exception) -> Response:
 
 
 def listen(host: str, port: int, store: TeamStore, limits: Limits | None = None) -> socket.socket:
-    """A socket to serve on.
+    """Bind a socket to serve on.
 
-    Raises UsageError for a host or a name beyond this machine while there is no token, StoreError where it cannot be had.
+    Raises UsageError for a host or a name beyond this machine while there is no token, StoreError
+    if it cannot be bound.
     """
     beyond = sorted({host, *(limits or Limits()).hosts} - LOOPBACK)
     if beyond and not store.tokens():
@@ -245,7 +249,7 @@ def listen(host: str, port: int, store: TeamStore, limits: Limits | None = None)
 
 
 def serve(store: TeamStore, listening: socket.socket, limits: Limits) -> None:
-    """Answer until the process is told to stop (SIGINT, SIGTERM)."""
+    """Serve until the process is told to stop (SIGINT, SIGTERM)."""
     config = uvicorn.Config(
         TeamApplication(store, limits).asgi,
         log_level="warning",

@@ -1,1 +1,1 @@
-"""See `run.py`."""
+"""Synchronising during a session."""

@@ -1,6 +1,8 @@
-"""While a session is open: take what others changed, and send what was changed here a moment after the last change; at the end, what is left (TM-2).
+"""Synchronise while a session is open: take others' changes, send local ones shortly after the last
+change and at the end (TM-2).
 
-It works in a thread of its own with a memory of its own, as another process would: the host never waits for a network.
+It works in a thread of its own with a memory instance of its own, as another process would: the
+host never waits for a network.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ from memorist.team.run import TeamSync
 from memorist.team.settings import TeamSettings
 
 POLL_SECONDS = 1.0
-"""How often the folder is looked at: one look at each file's entry. Ours."""
+"""Interval of polling the folder, one stat per file. Our choice."""
 _LOCK_SECONDS = 0.5
 
 Marks = tuple[tuple[str, int, int], ...]
 Opening = Callable[[], tuple[TeamSync, Callable[[], None]]]
-"""Gives the folder and its remote for the thread, and what lets go of both."""
+"""Opens the folder and its remote for the thread; also returns the function that closes both."""
 
 
 class Watcher:
-    """One for a session; nothing happens before `begin`."""
+    """The watcher of one session; does nothing before `start`."""
 
     def __init__(self, opening: Opening, *, files: Files, settings: TeamSettings, tell: Callable[[Event], None]) -> None:
         self._opening = opening
@@ -42,7 +44,7 @@ class Watcher:
         self._poll = min(POLL_SECONDS, max(0.01, settings.pause_seconds / 2))
 
     def begin(self) -> None:
-        """Start. A place that cannot be used is told of, and stops nothing else."""
+        """Start. An unusable location is reported, and stops nothing else."""
         if self._thread is not None:
             return
         self._loop = asyncio.get_running_loop()
@@ -55,7 +57,9 @@ class Watcher:
         self._thread.start()
 
     async def close(self) -> None:
-        """Have what was changed sent, and wait for it within the bound; what is not sent by then is sent by the next session."""
+        """Have changes sent, and wait for it within the limit; what is not sent by then is sent by
+        the next session.
+        """
         self._closing.set()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join, self._settings.flush_seconds)
@@ -86,7 +90,7 @@ class Watcher:
                 return
 
     def _run(self, sync: TeamSync, *, last: bool) -> bool:
-        """Once. Gives whether trying again in this session has no use."""
+        """Synchronise once. Return whether retrying in this session is pointless."""
         began = time.monotonic()
         try:
             report = sync.push(wait_seconds=_LOCK_SECONDS)

@@ -1,1 +1,1 @@
-"""A history written anew without some files."""
+"""A history rewritten without some files."""

@@ -1,4 +1,6 @@
-"""A history written anew beside the old one, without some files: what takes long is done while others write on, and the end is quick."""
+"""Rewrite a history without some files, beside the old one: the long part runs while others write,
+and the switch is quick.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,24 @@ if TYPE_CHECKING:
     from dulwich.pack import UnpackedObject
 
 BATCH = 200
-"""Changes written as one pack: with lists of 2,000 files each, 14 MB are held in memory."""
+"""Changes written as one pack: with trees of 2,000 files each, 14 MB are held in memory."""
 _EMPTY = object_id(KINDS["tree"], b"")
 
 
 class Rewrite:
-    """The changes of a history but for some files. One at a time; what a killed one left is thrown away by the next.
+    """A copy of a history without some files.
 
-    The old history stays in its place, and may grow, until `put_in_place`. Every method raises StoreError.
+    One at a time; leftovers of a killed one are discarded.
+
+    The old history stays in place, and may grow, until `replace_history`. Every method raises
+    StoreError.
     """
 
     def __init__(self, history: History, paths: Collection[str], *, derived: Collection[str] = ()) -> None:
         self._history = history
         self._named = frozenset(paths)
         self._wanted = frozenset(path.encode("utf-8", "surrogateescape") for path in (*paths, *derived))
-        """`derived` files name the others, and go as well."""
+        """`derived` files name the purged ones, and are dropped from the history as well."""
         self._place = history.path.with_name(f".{history.path.name}-building")
         self._begin()
 
@@ -43,7 +48,7 @@ class Rewrite:
         except OSError as error:
             raise refusal("delete", self._place, error) from error
         self.touched = 0
-        """Changes to the files that go."""
+        """Number of changes that touched the purged files."""
         self._last = ""
         self._head: ObjectID | None = None
         self._tree = _EMPTY
@@ -52,7 +57,10 @@ class Rewrite:
         self._kept: set[bytes] = set()
 
     def catch_up(self) -> None:
-        """Write what the old history has beyond what was written so far; all of it where it is another one by now."""
+        """Copy what the old history has beyond the last copied change.
+
+        Starts over where the old history was replaced meanwhile.
+        """
         new: list[Commit] = []
         for commit in self._history.walk():
             if commit.id.decode() == self._last:
@@ -66,7 +74,7 @@ class Rewrite:
             self._write(new[start : start + BATCH])
 
     def put_in_place(self) -> None:
-        """Put it in the old one's place, of which no copy stays. The folder's lock is held."""
+        """Replace the old history, of which no copy remains. Requires the folder's lock."""
         self._history.close()
         try:
             if self._place.exists():
@@ -101,7 +109,7 @@ class Rewrite:
         tree = self._without(commit.tree, b"", objects)
         if tree == self._tree:
             return
-        # Its own words stand in the message too.
+        # The commit message quotes the purged memory as well.
         why = Why(actor=recorded.why.actor, what="(forgotten for good)") if gone else recorded.why
         paths = [path for path in recorded.paths if path.encode("utf-8", "surrogateescape") not in self._wanted]
         made = commit_of(tree, self._head, commit_text(why, self._ids.get(recorded.undoes, ""), paths), recorded.at)
@@ -110,13 +118,15 @@ class Rewrite:
         self._tree, self._head = tree, made.id
 
     def _add(self, kind: int, data: bytes, objects: dict[ObjectID, UnpackedObject]) -> ObjectID:
-        """To what is written next; the library's own objects would take every list of files apart."""
+        """Add an object to the next pack; the library's own objects would parse every tree."""
         sha = object_id(kind, data)
         objects[sha] = pack.UnpackedObject(kind, sha=bytes.fromhex(sha.decode()), decomp_chunks=[data], decomp_len=len(data))
         return sha
 
     def _without(self, tree: ObjectID, above: bytes, objects: dict[ObjectID, UnpackedObject]) -> ObjectID:
-        """The list of files without those that go; it and the files in it are added to the objects, each once."""
+        """Return the tree without dropped files; it and its blobs are added to the objects, each
+        once.
+        """
         known = self._trees.get((tree, above))
         if known is not None:
             return known
